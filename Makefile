@@ -1,0 +1,49 @@
+# Two commands do all set-up on a machine with python3, make and a package index: `make demo` and `make test`.
+
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/methods/*.py)
+
+.PHONY: demo test lint bench docs lock clean
+
+demo: $(VENV)/.warm
+	$(BIN)/pluralis demo --out demo
+
+test: $(VENV)/.warm
+	$(BIN)/pytest -q -n 2 --dist loadgroup
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.warm
+	$(BIN)/python -m benchmarks.run
+
+# What docs show of the program is pasted by this, and a test checks that it was.
+docs: $(VENV)/.warm
+	$(BIN)/python docs/paste.py
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Compiled kernels are cached. The cache does not notice a change in a kernel that another one calls, so it is rebuilt
+# whole when any of them changes.
+$(VENV)/.warm: $(VENV)/.installed $(KERNELS)
+	find src -name '*.nb?' -delete
+	$(BIN)/python -m pluralis.warm
+	touch $@
+
+# Needs uv (pip install uv).
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet \
+	  --extra dev pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
