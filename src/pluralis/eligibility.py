@@ -1,0 +1,92 @@
+"""How diverse a table can be at all, and what to say when it is not diverse enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from pluralis.errors import Infeasible
+from pluralis.policy import Policy
+from pluralis.randomness import Draw
+from pluralis.table import Column, Table
+
+Counts = npt.NDArray[np.int64]
+
+
+def largest_l(counts: Counts) -> int:
+    """l_per, the largest l that any method can honour: no value fills more than 1/l of the rows.
+
+    >>> largest_l(np.array([9, 1])), largest_l(np.array([3, 3, 3]))
+    (1, 3)
+    """
+    return int(counts.sum() // counts.max()) if counts.size else 0
+
+
+def most_kept(counts: Counts, l: int) -> Counts:
+    """How many rows of each value to keep so that no value fills more than 1/l of what is kept; as many as possible.
+
+    >>> most_kept(np.array([9, 2, 1]), 2).tolist(), most_kept(np.array([5, 0]), 2).tolist()
+    ([3, 2, 1], [0, 0])
+    """
+    kept = counts.copy()
+    while kept.sum() and kept.max() * l > kept.sum():
+        kept = np.minimum(kept, kept.sum() // l)
+    return kept
+
+
+def require_eligible(
+    table: Table, policy: Policy, draw: Draw, ls: Mapping[str, int] | None = None
+) -> npt.NDArray[np.int64]:
+    """The rows to publish: all of them, or, within the policy's allowance, all but a drawn surplus of common values.
+
+    `ls` says how diverse each sensitive attribute must be, where it is not what the policy says.
+
+    Raises Infeasible with the value that is too common, the largest l that works and the allowance it would take.
+    """
+    ls = ls or {column.name: policy.l(column.name) for column in table.sensitive}
+    kept = np.ones(table.rows, np.bool_)
+    rank = None
+    changed = True
+    while changed:
+        changed = False
+        for column in table.sensitive:
+            counts = np.bincount(column.codes[kept], minlength=column.size).astype(np.int64)
+            target = most_kept(counts, ls[column.name])
+            if (target == counts).all():
+                continue
+            changed = True
+            rank = draw.permutation(table.rows, "surplus") if rank is None else rank
+            for code in np.flatnonzero(target < counts):
+                holders = rank[kept[rank] & (column.codes[rank] == code)]
+                kept[holders[target[code] :]] = False
+            _require_allowance(table, column, ls[column.name], policy.publish.suppress, int((~kept).sum()))
+    return np.flatnonzero(kept)
+
+
+def _require_allowance(table: Table, column: Column, l: int, allowance: float, left_out: int) -> None:
+    counts = column.counts
+    if left_out < table.rows and left_out <= allowance * table.rows:
+        return
+    top = int(counts.argmax())
+    value, most, best = column.text(top), int(counts[top]), largest_l(counts)
+    said = f"{column.name!r} cannot be {l}-diverse: {value!r} fills {most:,} of {table.rows:,} rows "
+    said += f"({most / table.rows:.1%}). "
+    if best < 2:
+        said += "It is too skewed for any guarantee better than its own top frequency"
+    else:
+        said += f"The largest l it allows is {best}; set l: {best}"
+    share = np.ceil(1000 * left_out / table.rows) / 1000
+    said += f", or allow suppress: {share:g}." if left_out < table.rows and share < 1 else "."
+    raise Infeasible(said)
+
+
+def require_sensitive(table: Table, method: str) -> None:
+    """Grouping by sensitive values needs some, and something to generalise."""
+    if not table.sensitive:
+        raise Infeasible(
+            f"{method} groups rows by sensitive values and the policy names none. Give a column role: sensitive."
+        )
+    if not table.quasi:
+        raise Infeasible(f"{method} generalises quasi attributes and the policy names none. Give a column role: quasi.")

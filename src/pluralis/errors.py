@@ -1,0 +1,72 @@
+"""What can go wrong, as one small tree. Every message says what to do next.
+
+The exit codes are those of the command line: 1 the audit found a claim that does not hold, 2 bad usage or
+bad input, 3 the policy cannot be met by this table.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pluralis.audit.verdict import Verdict
+
+
+class PluralisError(Exception):
+    """Anything Pluralis refuses to do."""
+
+    exit_code = 2
+
+
+class InputError(PluralisError):
+    """The table cannot be read as it stands."""
+
+
+class PolicyError(PluralisError):
+    """The policy, or a hierarchy it names, is not well formed."""
+
+
+class ReleaseError(PluralisError):
+    """A release folder is damaged, edited, or not a release."""
+
+
+class OutputError(PluralisError):
+    """The release cannot be written there."""
+
+
+class Infeasible(PluralisError):
+    """No release of this table by this method meets the policy."""
+
+    exit_code = 3
+
+
+class AuditFailed(PluralisError):
+    """The audit of the staged release found a claim that does not hold; nothing was published."""
+
+    exit_code = 1
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        broken = "; ".join(str(finding) for finding in verdict.failures)
+        super().__init__(
+            f"The audit refused this release, so nothing was published. {broken}. "
+            "Lower the claim, declare fewer adversaries, or choose another method or variant."
+        )
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A closing hint for an unknown name.
+
+    >>> did_you_mean("ocupation", ["age", "occupation"])
+    "Did you mean 'occupation'?"
+    >>> did_you_mean("zzz", ["age", "sex"])
+    'Known: age, sex.'
+    """
+    names = list(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"Known: {shown}." if names else "There are none."

@@ -1,0 +1,226 @@
+"""Generalisation trees: which wider value each value may be published as.
+
+A hierarchy is read from a file in ARX's format, or made from a mask (10075, 1007*, 100**, …) or from ever wider
+intervals. Every leaf has the same depth; the root is all of the domain and is published as `*`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pluralis.errors import PolicyError
+from pluralis.labels import ALL, MISSING, interval_label
+
+MAX_BYTES = 64 << 20
+_AUTOMATIC_LEVELS = 5
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A tree over leaves 0 … n-1, kept so that every node covers consecutive leaves.
+
+    `labels[h][i]` is the label of leaf i's ancestor at level h: level 0 is the leaf, the last level the root.
+    `share[i, h]` is the part of the domain that this ancestor covers: 0 at level 0, 1 at the root.
+
+    >>> tree = Hierarchy.of([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]])
+    >>> tree.leaves, tree.depth, tree.share[0].tolist()
+    (('a', 'b', 'c'), 3, [0.0, 0.6666666666666666, 1.0])
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    share: npt.NDArray[np.float64]
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return self.labels[0]
+
+    @property
+    def depth(self) -> int:
+        """The number of levels, leaf and root included."""
+        return len(self.labels)
+
+    def nodes(self) -> npt.NDArray[np.int32]:
+        """`nodes()[i, h]`: the ancestor of leaf i at level h, numbered from 0 within its level in leaf order."""
+        out = np.empty((len(self.leaves), self.depth), dtype=np.int32)
+        for h, labels in enumerate(self.labels):
+            changes = [0] + [int(a != b) for a, b in pairwise(labels)]
+            out[:, h] = np.cumsum(changes)
+        return out
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[str]], where: str = "hierarchy") -> Hierarchy:
+        """Check the lines of a tree (leaf first, root last) and put its leaves in order."""
+        return cls._checked(rows, where, share=None)
+
+    @classmethod
+    def _checked(cls, rows: Sequence[Sequence[str]], where: str, share: npt.NDArray[np.float64] | None) -> Hierarchy:
+        _check_tree(rows, where)
+        rows = [[*row[:-1], ALL] for row in rows]
+        if share is None:
+            # ancestors first, so that the leaves of a node stand together; then as in the file's domain
+            order = sorted(range(len(rows)), key=lambda i: (*reversed(rows[i]),))
+            rows = [rows[i] for i in order]
+        labels = tuple(zip(*rows, strict=True))
+        if share is None:
+            share = np.zeros((len(rows), len(labels)))
+            for h in range(1, len(labels)):
+                sizes: dict[str, int] = {}
+                for label in labels[h]:
+                    sizes[label] = sizes.get(label, 0) + 1
+                covered = np.array([sizes[label] for label in labels[h]])
+                share[:, h] = np.where(covered == 1, 0.0, covered / len(rows))
+            share[:, -1] = 1.0
+        return cls(labels, share)
+
+    def with_missing(self) -> Hierarchy:
+        """The same tree with one more leaf, the missing value, directly below the root."""
+        lines = [list(line) for line in zip(*self.labels, strict=True)]
+        lines.append([MISSING] * (self.depth - 1) + [ALL])
+        last = np.zeros((1, self.depth))
+        last[0, -1] = 1.0
+        return Hierarchy(tuple(zip(*lines, strict=True)), np.vstack([self.share, last]))
+
+
+def _check_tree(rows: Sequence[Sequence[str]], where: str) -> None:
+    """Refuse what is not a tree of even depth with one root, naming the first offending line."""
+    if not rows:
+        raise PolicyError(f"{where} is empty. Write a line per value: the value, its wider values, `*`.")
+    depth = len(rows[0])
+    if depth < 2:
+        raise PolicyError(f"{where} line 1: a value without a wider value. End every line with `*`.")
+    parents: list[dict[str, tuple[str, int]]] = [{} for _ in range(depth - 1)]
+    leaves: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != depth:
+            raise PolicyError(
+                f"{where} line {number}: {len(row)} fields where line 1 has {depth}. Give every leaf the same depth."
+            )
+        if "" in row:
+            raise PolicyError(f"{where} line {number}: an empty field. Every level needs a label.")
+        if row[0] in leaves:
+            raise PolicyError(
+                f"{where} line {number}: the leaf {row[0]!r} stands on line {leaves[row[0]]} too. Remove one."
+            )
+        leaves[row[0]] = number
+        if row[-1] != rows[0][-1]:
+            raise PolicyError(
+                f"{where} line {number}: a second root, {row[-1]!r} beside {rows[0][-1]!r}. End every line with `*`."
+            )
+        for h, label in enumerate(row[:-1]):
+            if label == ALL:
+                raise PolicyError(f"{where} line {number}: `*` below the root. Only the last field may be `*`.")
+            parent, first = parents[h].setdefault(label, (row[h + 1], number))
+            if parent != row[h + 1]:
+                raise PolicyError(
+                    f"{where} line {number}: {label!r} is below {row[h + 1]!r} here and below {parent!r} on "
+                    f"line {first}. "
+                    "A node has one parent."
+                )
+    covered: dict[str, dict[int, set[int]]] = {}
+    for number, row in enumerate(rows, start=1):
+        for h, label in enumerate(row):
+            covered.setdefault(label, {}).setdefault(h, set()).add(number)
+    for label, levels in covered.items():
+        # one label may repeat up a branch and then means the widest of its nodes; anywhere else it is ambiguous
+        nodes = [levels[h] for h in sorted(levels)]
+        for narrow, wide in pairwise(nodes):
+            if not narrow <= wide:
+                raise PolicyError(
+                    f"{where} line {min(narrow - wide)}: {label!r} is the name of nodes on different branches "
+                    f"(line {min(wide)} "
+                    "too): a cycle or an ambiguous label. Rename one."
+                )
+
+
+def read_hierarchy(path: Path) -> Hierarchy:
+    """A hierarchy file in ARX's format, `;` or `,` between the fields."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise PolicyError(
+            f"Cannot read the hierarchy {path.name}: {error.strerror}. It is looked for beside the policy."
+        ) from None
+    if len(raw) > MAX_BYTES:
+        raise PolicyError(f"{path.name} is larger than {MAX_BYTES >> 20} MiB.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"{path.name} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
+    first = text.split("\n", 1)[0]
+    try:
+        lines = csv.reader(io.StringIO(text), delimiter=";" if ";" in first else ",", strict=True)
+        rows = [[field.strip() for field in line] for line in lines if line]
+    except csv.Error as error:
+        raise PolicyError(f"{path.name}: {error}. Check its quotes.") from None
+    return Hierarchy.of(rows, path.name)
+
+
+def mask_hierarchy(values: Sequence[str], side: str, where: str) -> Hierarchy:
+    """One character more is hidden at each level.
+
+    >>> mask_hierarchy(["10075", "10076"], "right", "zip").labels[1]
+    ('1007*', '1007*')
+    """
+    longest = max(map(len, values), default=1)
+
+    def masked(value: str, hidden: int) -> str:
+        hidden = min(hidden, len(value))
+        kept = value[: len(value) - hidden] if side == "right" else value[hidden:]
+        stars = "*" * hidden
+        return kept + stars if side == "right" else stars + kept
+
+    rows = [[value, *(masked(value, hidden) for hidden in range(1, longest)), ALL] for value in values]
+    # a value of one character, all hidden, would read as the root: leave it as it is below the root
+    rows = [[label if label != ALL or h == len(row) - 1 else row[0] for h, label in enumerate(row)] for row in rows]
+    return Hierarchy.of(rows, where)
+
+
+def interval_hierarchy(values: Sequence[float], widths: Sequence[float], start: float, where: str) -> Hierarchy:
+    """Numbers in ever wider intervals that begin at `start`; its leaves are `values`, which are in order.
+
+    Whole numbers get intervals that do not touch, `[20, 24]`; others get `[20, 25]`, whose upper end belongs to the
+    next one.
+
+    >>> interval_hierarchy([21, 23, 27], [5, 10], 0, "age").labels[1]
+    ('[20, 24]', '[20, 24]', '[25, 29]')
+    """
+    whole = all(isinstance(v, int) for v in values) and all(float(w).is_integer() for w in [*widths, start])
+    domain = max(values[-1] - values[0], 0)
+    lines: list[list[str]] = []
+    share = np.zeros((len(values), len(widths) + 2))
+    for i, value in enumerate(values):
+        line = [interval_label(value, value)]
+        for h, width in enumerate(widths, start=1):
+            low = start + ((value - start) // width) * width
+            high = low + width - 1 if whole else low + width
+            line.append(interval_label(int(low), int(high)) if whole else interval_label(low, high))
+            share[i, h] = min(1.0, (high - low) / domain) if domain else 0.0
+        lines.append([*line, ALL])
+    share[:, -1] = 1.0
+    return Hierarchy._checked(lines, where, share)
+
+
+def automatic_hierarchy(values: Sequence[str] | Sequence[float], number: bool, where: str) -> Hierarchy:
+    """What full-domain methods use where the policy names no hierarchy: five ever wider intervals, or value and `*`.
+
+    >>> automatic_hierarchy([0, 7, 100], True, "x").labels[1]
+    ('[0, 3]', '[4, 7]', '[100, 103]')
+    """
+    if not number:
+        return Hierarchy.of([[str(value), ALL] for value in values], where)
+    numbers = [v for v in values if not isinstance(v, str)]
+    domain = numbers[-1] - numbers[0]
+    whole = all(isinstance(v, int) for v in numbers)
+    narrow = domain / 2**_AUTOMATIC_LEVELS
+    narrow = max(1, -(-domain // 2**_AUTOMATIC_LEVELS)) if whole else (narrow or 1.0)
+    widths = [narrow * 2**h for h in range(_AUTOMATIC_LEVELS)]
+    return interval_hierarchy(numbers, [w for w in widths if w > 1 or not whole], numbers[0], where)

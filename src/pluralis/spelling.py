@@ -1,0 +1,48 @@
+"""One spelling for each value: what counts as the same text.
+
+`flu`, `flu ` and `Ｆｌｕ` are one disease. If they were counted as three, a group that holds all of them would
+look 3-diverse while everybody in it has the flu. So before anything is counted, text is trimmed, inner runs of
+blanks become one, invisible characters go, Unicode is folded to NFKC, and case is folded unless the policy says
+`case: keep`. Values that then agree are published under their commonest spelling.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+_INVISIBLE = "[\u00ad\u200b-\u200d\u2060\ufeff]"
+
+
+def skeleton(text: pl.Expr, *, fold_case: bool) -> pl.Expr:
+    """What two spellings of one value have in common.
+
+    >>> frame = pl.DataFrame({"disease": ["flu ", "Flu", "ＦＬＵ"]})
+    >>> frame.select(skeleton(pl.col("disease"), fold_case=True).n_unique()).item()
+    1
+    """
+    plain = text.str.normalize("NFKC").str.replace_all(_INVISIBLE, "").str.replace_all(r"\s+", " ").str.strip_chars()
+    # upper case first: it is what makes ß and ss, or ς and σ, the same
+    return plain.str.to_uppercase().str.to_lowercase().str.normalize("NFKC") if fold_case else plain
+
+
+def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:
+    """One row for each distinct text in `values`: `text`, and the `spelling` it is published under.
+
+    The spelling is the commonest one of its skeleton, blanks and Unicode already tidied; ties go to the first in
+    code-point order, so the answer does not depend on the order of the rows. Missing stays missing.
+
+    >>> canonical_spellings(pl.Series(["Flu", "flu ", "flu"]), fold_case=True)["spelling"].to_list()
+    ['flu', 'flu', 'flu']
+    """
+    name = "text"
+    seen = values.rename(name).drop_nulls().to_frame().group_by(name).agg(pl.len().alias("rows"))
+    seen = seen.with_columns(
+        skeleton(pl.col(name), fold_case=False).alias("tidy"), skeleton(pl.col(name), fold_case=fold_case).alias("core")
+    )
+    spelled = seen.group_by("core", "tidy").agg(pl.col("rows").sum())
+    chosen = spelled.sort(["rows", "tidy"], descending=[True, False]).group_by("core", maintain_order=True).first()
+    return (
+        seen.join(chosen.select("core", pl.col("tidy").alias("spelling")), on="core")
+        .select(name, "spelling")
+        .sort(name)
+    )

@@ -1,0 +1,341 @@
+"""The table as methods and kernels see it: integer codes with dictionaries and hierarchies.
+
+Codes follow the domain order (numbers by size, text by code point, the missing value last), and rows stand in
+canonical order, sorted by what they hold. So nothing that is decided on a Table can depend on how the input was
+ordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.errors import InputError, PolicyError
+from pluralis.hierarchy import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
+from pluralis.labels import interval_label, number_text
+from pluralis.policy import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs, Policy
+from pluralis.spelling import canonical_spellings
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One attribute: a code per row, and what the codes stand for."""
+
+    name: str
+    role: str
+    type: str
+    codes: Codes
+    values: tuple[str, ...] | tuple[int, ...] | tuple[float, ...]
+    has_missing: bool = False
+    hierarchy: Hierarchy | None = None
+    leaf_of: Codes | None = None
+    weight: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """The number of codes, the missing value included."""
+        return len(self.values) + self.has_missing
+
+    @property
+    def is_number(self) -> bool:
+        return self.type == "number"
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many rows hold each code."""
+        return np.bincount(self.codes, minlength=self.size).astype(np.int64)
+
+    def text(self, code: int) -> str:
+        """A code as a person would write it."""
+        if code >= len(self.values):
+            return "(missing)"
+        value = self.values[code]
+        return value if isinstance(value, str) else number_text(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Encoded rows in canonical order; `source[i]` is where row i stood in the input."""
+
+    columns: dict[str, Column]
+    rows: int
+    person: Codes | None = None
+    source: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    dropped: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def named(self, role: str) -> list[Column]:
+        return [column for column in self.columns.values() if column.role == role]
+
+    @property
+    def quasi(self) -> list[Column]:
+        return self.named("quasi")
+
+    @property
+    def sensitive(self) -> list[Column]:
+        return self.named("sensitive")
+
+
+def encode(frame: pl.DataFrame, policy: Policy) -> Table:
+    """Check a frame against its policy and turn it into codes.
+
+    >>> policy = Policy.of({"version": 1, "attributes": {"age": {"role": "quasi", "type": "number"},
+    ...                                                  "disease": {"role": "sensitive", "l": 2}}})
+    >>> table = encode(pl.DataFrame({"disease": ["flu", "hiv"], "age": [40, 30]}), policy)
+    >>> table["age"].values, table["age"].codes.tolist(), table.source.tolist()
+    ((30, 40), [0, 1], [1, 0])
+    """
+    policy.check_columns(frame.columns)
+    if frame.height == 0:
+        raise InputError("The table has no rows. There is nothing to publish.")
+    notes: list[str] = []
+    used = {name: attribute for name, attribute in policy.columns.items() if attribute.role != "identifier"}
+    series = {name: canonical(frame[name], attribute, policy.missing, notes) for name, attribute in used.items()}
+    person = None
+    if policy.person is not None:
+        person = canonical(frame[policy.person], Attribute(role="identifier", case="keep"), policy.missing, notes)
+        if person.null_count():
+            raise InputError(
+                f"The person column {policy.person!r} is missing in {person.null_count():,} rows. Fill it or "
+                "leave those rows out."
+            )
+    _warn_of_repeated_people(frame, policy, notes)
+    keep = _rows_with_secrets(series, used, frame.height, notes)
+    dropped = frame.height - int(keep.sum())
+    if dropped == frame.height:
+        raise InputError("Every row misses a sensitive value. There is nothing to publish.")
+    columns = {
+        name: _encode_column(column.filter(keep) if dropped else column, used[name], policy)
+        for name, column in series.items()
+    }
+    people = None if person is None else _ranks(person.filter(keep) if dropped else person)[0]
+    rows = frame.height - dropped
+    order = _canonical_order([*(c.codes for c in columns.values()), *([people] if people is not None else [])])
+    source = np.flatnonzero(keep.to_numpy())[order] if dropped else order
+    sorted_columns = {name: replace(column, codes=column.codes[order]) for name, column in columns.items()}
+    return Table(
+        columns=sorted_columns,
+        rows=rows,
+        person=None if people is None else people[order],
+        source=source.astype(np.int64),
+        dropped=dropped,
+        notes=tuple(notes),
+    )
+
+
+def canonical(series: pl.Series, attribute: Attribute, missing: Sequence[str], notes: list[str]) -> pl.Series:
+    """A column as text or numbers in one spelling; missing values are null. What was changed is noted."""
+    name = series.name
+    if attribute.type == "number":
+        return _as_numbers(series, missing)
+    text = as_text(series, notes)
+    if missing:
+        text = text.set(text.str.strip_chars().is_in(list(missing)), None)
+    table = canonical_spellings(text, fold_case=attribute.case == "fold")
+    changed = table.filter(pl.col("text") != pl.col("spelling"))
+    if changed.height:
+        first = changed.row(0)
+        notes.append(
+            f"{name}: {changed.height:,} spelling{'s' * (changed.height > 1)} merged with another, "
+            f"such as {first[0]!r} with {first[1]!r}."
+        )
+        text = text.replace_strict(table["text"], table["spelling"], default=None)
+    return text.set(text == "", None).rename(name)
+
+
+def as_text(series: pl.Series, notes: list[str]) -> pl.Series:
+    """Any column as text, each value in one form: whole floats without a point, dates in ISO form."""
+    kind = series.dtype
+    if kind == pl.String:
+        return series
+    if kind.is_float():
+        whole = series.drop_nulls().drop_nans()
+        if whole.is_infinite().any():
+            raise InputError(f"{series.name!r} holds an infinite value. Correct it or leave the row out.")
+        series = series.fill_nan(None) + 0.0  # −0.0 becomes 0.0
+        if (whole == whole.floor()).all() and bool((whole.abs() < 2**53).all()):
+            return series.cast(pl.Int64).cast(pl.String)
+        return series.cast(pl.String)
+    if kind == pl.Object or kind.is_nested() or kind == pl.Binary:
+        raise InputError(f"{series.name!r} holds {kind}, not single values. Unnest it or leave it out.")
+    if kind == pl.Null:
+        return series.cast(pl.String)
+    if not (kind.is_integer() or kind.is_temporal() or kind.is_decimal() or kind == pl.Boolean):
+        notes.append(f"{series.name}: read as text (it was {kind}).")
+    return series.cast(pl.String)
+
+
+def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """A column as Int64 where every value is whole, else Float64; never a rounded value."""
+    name, kind = series.name, series.dtype
+    if kind.is_integer():
+        try:
+            return series.cast(pl.Int64)
+        except pl.exceptions.InvalidOperationError:
+            raise InputError(
+                f"{name!r} holds whole numbers beyond 64 bits. Use type: text to keep them exact."
+            ) from None
+    if kind == pl.String:
+        text = series.str.strip_chars()
+        text = text.set(text.is_in(list(missing)), None)
+        if text.str.contains(r"^-?\d+$").all():
+            whole = text.cast(pl.Int64, strict=False)
+            if whole.null_count() > text.null_count():
+                bad = text.filter(whole.is_null() & text.is_not_null())[0]
+                raise InputError(f"{name!r} holds {bad}, beyond 64 bits. Use type: text to keep it exact.")
+            return whole
+        decimal = text.str.contains(r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$")
+        if not decimal.all():
+            at = int((~decimal).fill_null(False).arg_true()[0])
+            raise InputError(
+                f"{name!r} is a number in the policy, row {at + 1} holds {text[at]!r}. Correct it, declare it in "
+                "`missing`, or use type: text."
+            )
+        digits = (
+            text.str.replace(r"[eE].*$", "").str.replace_all(r"[-.]", "").str.strip_chars_start("0").str.len_bytes()
+        )
+        if (digits > 15).any():
+            bad = text.filter(digits > 15)[0]
+            raise InputError(f"{name!r} holds {bad}, more digits than a number keeps. Use type: text, or round it.")
+        series = text.cast(pl.Float64)
+    elif kind.is_decimal():
+        series = series.cast(pl.Float64)
+    elif not kind.is_float():
+        raise InputError(f"{name!r} is a number in the policy, but the column holds {kind}. Use type: text.")
+    series = series.cast(pl.Float64).fill_nan(None)
+    if series.is_infinite().any():
+        raise InputError(f"{name!r} holds an infinite value. Correct it or leave the row out.")
+    if (series == series.floor()).all() and bool((series.abs() < 2**53).all()):
+        return series.cast(pl.Int64)
+    return series + 0.0  # −0.0 becomes 0.0
+
+
+def _rows_with_secrets(
+    series: dict[str, pl.Series], used: dict[str, Attribute], rows: int, notes: list[str]
+) -> pl.Series:
+    """Which rows have every sensitive value, after what the policy says about missing ones."""
+    keep = pl.repeat(True, rows, eager=True)
+    for name, attribute in used.items():
+        gaps = series[name].is_null()
+        if attribute.role != "sensitive" or not gaps.any():
+            continue
+        count = int(gaps.sum())
+        if isinstance(attribute.if_missing, MissingAs):
+            if attribute.type == "number":
+                raise PolicyError(
+                    f"attributes.{name}.if_missing: a number cannot be {attribute.if_missing.as_!r}. Use drop."
+                )
+            series[name] = series[name].fill_null(attribute.if_missing.as_)
+            notes.append(f"{name}: {count:,} missing values published as {attribute.if_missing.as_!r}.")
+        elif attribute.if_missing == "drop":
+            keep = keep & ~gaps
+            notes.append(f"{name}: {count:,} rows without a value left out.")
+        else:
+            raise InputError(
+                f"{name!r} is sensitive and missing in {count:,} rows (first: row {int(gaps.arg_true()[0]) + 1}). Add "
+                "if_missing: drop to leave them out, or if_missing: {as: unknown} to make it a value."
+            )
+    return keep
+
+
+def _warn_of_repeated_people(frame: pl.DataFrame, policy: Policy, notes: list[str]) -> None:
+    """Say so where an identifier shows that people have several rows and the policy names no person column."""
+    if policy.person is not None:
+        return
+    for name in policy.named("identifier"):
+        repeated = frame.height - frame[name].n_unique()
+        if repeated:
+            notes.append(
+                f"{name}: {repeated:,} rows repeat an earlier identifier. If it names people, add `person: "
+                f"{name}` so that "
+                "no group holds two rows of one person."
+            )
+
+
+def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> Column:
+    name = series.name
+    whole = series.dtype.is_integer() and (attribute.bin is None or float(attribute.bin).is_integer())
+    if attribute.bin is not None:
+        series = (series.cast(pl.Float64) / attribute.bin).floor() * attribute.bin
+    codes, domain = _ranks(series)
+    has_missing = series.null_count() > 0
+    number = attribute.type == "number" and attribute.bin is None
+    values = tuple(domain.to_list() if attribute.bin is None else _bin_labels(domain.to_list(), attribute.bin, whole))
+    hierarchy, leaf_of = _hierarchy_for(name, values, has_missing, attribute, policy)
+    return Column(
+        name=name,
+        role=attribute.role,
+        type="number" if number else "text",
+        codes=codes,
+        values=values,
+        has_missing=has_missing,
+        hierarchy=hierarchy,
+        leaf_of=leaf_of,
+        weight=attribute.weight,
+    )
+
+
+def _ranks(series: pl.Series) -> tuple[Codes, pl.Series]:
+    """The place of each value in its sorted domain, nulls last, and the domain."""
+    domain = series.unique().drop_nulls().sort()
+    if domain.len() >= 2**31 - 1:
+        raise InputError(f"{series.name!r} has more than 2^31 different values. Round or bin it.")
+    if series.dtype == pl.String:
+        ranks = series.cast(pl.Enum(domain)).to_physical()
+    else:
+        ranks = domain.search_sorted(series.fill_null(domain[0] if domain.len() else 0))
+        ranks = ranks.set(series.is_null(), domain.len()) if series.null_count() else ranks
+    return ranks.fill_null(domain.len()).cast(pl.Int32).to_numpy().astype(np.int32), domain
+
+
+def _bin_labels(lows: list[float], width: float, whole: bool) -> list[str]:
+    """The interval that begins at each of `lows`; whole numbers get intervals that do not touch.
+
+    >>> _bin_labels([0.0, 500.0], 500, True)
+    ['[0, 499]', '[500, 999]']
+    """
+    return [interval_label(int(v), int(v + width - 1)) if whole else interval_label(v, v + width) for v in lows]
+
+
+def _hierarchy_for(
+    name: str, values: tuple[str, ...] | tuple[float, ...], has_missing: bool, attribute: Attribute, policy: Policy
+) -> tuple[Hierarchy | None, Codes | None]:
+    """The column's tree, and the leaf that each code is."""
+    spec = attribute.hierarchy
+    if spec is None or not values:
+        return None, None
+    if isinstance(spec, FileHierarchy):
+        tree = read_hierarchy(policy.folder / spec.file)
+    elif isinstance(spec, MaskHierarchy):
+        tree = mask_hierarchy([str(value) for value in values], spec.mask, name)
+    else:
+        assert isinstance(spec, IntervalHierarchy)
+        tree = interval_hierarchy([v for v in values if not isinstance(v, str)], spec.intervals, spec.start, name)
+    place = {leaf: i for i, leaf in enumerate(tree.leaves)}
+    leaf_of = []
+    for value in values:
+        label = value if isinstance(value, str) else number_text(value)
+        if label not in place:
+            where = spec.file if isinstance(spec, FileHierarchy) else f"the hierarchy of {name!r}"
+            raise InputError(f"{where} has no line for {label!r}, which {name!r} holds. Add it.")
+        leaf_of.append(place[label])
+    if has_missing:
+        leaf_of.append(len(tree.leaves))
+        tree = tree.with_missing()
+    return tree, np.array(leaf_of, dtype=np.int32)
+
+
+def _canonical_order(codes: list[Codes]) -> npt.NDArray[np.int64]:
+    """The order of rows by their codes, first column first; equal rows are interchangeable."""
+    frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
+    return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.int64)
