@@ -1,0 +1,351 @@
+"""k-d trees over rows, for the row that a group loses least by taking.
+
+Every node knows the box of its free rows, how many there are, the first of them in the drawn order, and the
+sensitive values they hold (hashed to 64 bits). A node whose box cannot beat the best row found so far
+is passed over, so the answer is the one a scan of all rows would give, equal losses going to the first in the
+drawn order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pluralis.kernels.space import FLAT, NUMBER, bit, loss_with, tree_share
+
+LEAF = 16
+NOBODY = np.iinfo(np.int64).max
+
+
+class Forest(NamedTuple):
+    """One tree per root; the children of node i are `left[i]` and `left[i] + 1`, -1 where it is a leaf."""
+
+    order: np.ndarray  # rows, those of a leaf together
+    points: np.ndarray  # their points, in the same order
+    begin: np.ndarray
+    end: np.ndarray
+    left: np.ndarray
+    parent: np.ndarray
+    ends: np.ndarray  # float64[node, attribute, 2]: lowest and highest point
+    seen: np.ndarray
+    values: np.ndarray  # mask of the sensitive values of free rows
+    first: np.ndarray  # the first free row in drawn order (rows are numbered in drawn order)
+    leaf_of: np.ndarray
+
+
+@njit(cache=True)
+def _select(order, keys, begin, end, middle):
+    """Reorder so that what stands before `middle` is not larger than what stands after (quickselect)."""
+    low, high = begin, end - 1
+    while low < high:
+        pivot = keys[order[(low + high) // 2]]
+        i, j = low, high
+        while i <= j:
+            while keys[order[i]] < pivot:
+                i += 1
+            while keys[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+@njit(cache=True)
+def _summarise_leaf(space, forest, value, node):
+    """The box, the values and the first row of a leaf, from its free rows."""
+    for j in range(space.kinds.size):
+        forest.ends[node, j, 0] = np.inf
+        forest.ends[node, j, 1] = -np.inf
+        forest.seen[node, j] = 0
+    forest.first[node] = NOBODY
+    forest.values[node] = 0
+    for at in range(forest.begin[node], forest.end[node]):
+        row = forest.order[at]
+        forest.first[node] = min(forest.first[node], row)
+        forest.values[node] |= bit(value[row])
+        for j in range(space.kinds.size):
+            x = forest.points[at, j]
+            if space.kinds[j] == FLAT:
+                forest.seen[node, j] |= bit(np.int64(x))
+            forest.ends[node, j, 0] = min(forest.ends[node, j, 0], x)
+            forest.ends[node, j, 1] = max(forest.ends[node, j, 1], x)
+
+
+@njit(cache=True)
+def _summarise_parent(space, forest, node):
+    """The same for an inner node, from its children; whether its box changed."""
+    left = forest.left[node]
+    right = left + 1
+    changed = False
+    forest.first[node] = min(forest.first[left], forest.first[right])
+    forest.values[node] = forest.values[left] | forest.values[right]
+    for j in range(space.kinds.size):
+        low = min(forest.ends[left, j, 0], forest.ends[right, j, 0])
+        high = max(forest.ends[left, j, 1], forest.ends[right, j, 1])
+        seen = forest.seen[left, j] | forest.seen[right, j]
+        if low != forest.ends[node, j, 0] or high != forest.ends[node, j, 1] or seen != forest.seen[node, j]:
+            forest.ends[node, j, 0], forest.ends[node, j, 1], forest.seen[node, j] = low, high, seen
+            changed = True
+    return changed
+
+
+@njit(cache=True)
+def _cut(space, order, keys, begin, end):
+    """Split rows where they differ most: (the place of the cut), or -1 where all rows are equal.
+
+    Numbers and leaves are cut in the middle. Codes are cut between two values, nearest to the middle: two rows of
+    different code cost much more than two that lie on both sides of a number's median.
+    """
+    best, widest = 0.0, -1
+    for j in range(space.kinds.size):
+        low, high, total, squares = np.inf, -np.inf, 0.0, 0.0
+        for at in range(begin, end):
+            x = space.points[order[at], j]
+            low, high = min(low, x), max(high, x)
+            total += x
+            squares += x * x
+        if low == high:
+            continue
+        if space.kinds[j] == FLAT:
+            spread = 4 * space.unit[j]
+        elif space.kinds[j] == NUMBER:
+            mean = total / (end - begin)
+            spread = space.unit[j] * 4 * np.sqrt(max(0.0, squares / (end - begin) - mean * mean))
+        else:
+            spread = space.unit[j] * tree_share(space, j, low, high)
+        if spread > best:
+            best, widest = spread, j
+    middle = (begin + end) // 2
+    if widest < 0:
+        return middle
+    for at in range(begin, end):
+        keys[order[at]] = space.points[order[at], widest]
+    _select(order, keys, begin, end, middle)
+    if space.kinds[widest] != FLAT:
+        return middle
+    pivot = keys[order[middle]]
+    below, equal = 0, 0
+    for at in range(begin, end):
+        below += keys[order[at]] < pivot
+        equal += keys[order[at]] == pivot
+    # cut before or after the rows that hold the middle value, whichever is nearer to the middle
+    upto = (
+        below if below > 0 and (begin + below + equal == end or middle - begin - below <= equal // 2) else below + equal
+    )
+    after = upto > below
+    place = begin
+    for at in range(begin, end):
+        if keys[order[at]] < pivot or (after and keys[order[at]] == pivot):
+            order[at], order[place] = order[place], order[at]
+            place += 1
+    return place
+
+
+@njit(cache=True)
+def _grown(array):
+    bigger = np.empty(2 * array.size, array.dtype)
+    bigger[: array.size] = array
+    return bigger
+
+
+@njit(cache=True)
+def plant(space, order, starts, value):
+    """One tree over each run of rows in `order`; run i goes from starts[i] to starts[i+1], and its root is node i."""
+    rows = order.size
+    used = starts.size - 1
+    room = max(64, 2 * used + rows // LEAF)
+    begin, end = np.empty(room, np.int64), np.empty(room, np.int64)
+    left, parent = np.empty(room, np.int64), np.empty(room, np.int64)
+    keys = np.empty(space.points.shape[0])
+    for root in range(used):
+        begin[root], end[root], parent[root] = starts[root], starts[root + 1], -1
+    node = 0
+    while node < used:
+        left[node] = -1
+        if end[node] - begin[node] > LEAF:
+            middle = _cut(space, order, keys, begin[node], end[node])
+            if used + 2 > begin.size:
+                begin, end, left, parent = _grown(begin), _grown(end), _grown(left), _grown(parent)
+            left[node] = used
+            begin[used], end[used], parent[used] = begin[node], middle, node
+            begin[used + 1], end[used + 1], parent[used + 1] = middle, end[node], node
+            used += 2
+        node += 1
+    attributes = space.kinds.size
+    forest = Forest(
+        order,
+        space.points[order],
+        begin[:used].copy(),
+        end[:used].copy(),
+        left[:used].copy(),
+        parent[:used].copy(),
+        np.empty((used, attributes, 2)),
+        np.empty((used, attributes), np.uint64),
+        np.empty(used, np.uint64),
+        np.empty(used, np.int64),
+        np.empty(space.points.shape[0], np.int64),
+    )
+    for node in range(used - 1, -1, -1):
+        if left[node] < 0:
+            for at in range(begin[node], end[node]):
+                forest.leaf_of[order[at]] = node
+            _summarise_leaf(space, forest, value, node)
+        else:
+            _summarise_parent(space, forest, node)
+    return forest
+
+
+@njit(cache=True)
+def take(space, forest, value, row):
+    """Mark a row as taken; boxes, values and counts above it shrink."""
+    node = forest.leaf_of[row]
+    at = forest.begin[node]
+    while forest.order[at] != row:
+        at += 1
+    forest.end[node] -= 1
+    last = forest.end[node]
+    forest.order[at], forest.order[last] = forest.order[last], forest.order[at]
+    for j in range(space.kinds.size):
+        forest.points[at, j], forest.points[last, j] = forest.points[last, j], forest.points[at, j]
+    _summarise_leaf(space, forest, value, node)
+    changed = True
+    node = forest.parent[node]
+    while node >= 0:
+        if changed:
+            changed = _summarise_parent(space, forest, node)
+        else:
+            left = forest.left[node]
+            forest.first[node] = min(forest.first[left], forest.first[left + 1])
+            forest.values[node] = forest.values[left] | forest.values[left + 1]
+        node = forest.parent[node]
+
+
+@njit(cache=True)
+def least_loss(space, forest, node, box):
+    """A bound: no row below `node` joins the box for less."""
+    total = 0.0
+    for j in range(space.kinds.size):
+        if space.kinds[j] == FLAT:
+            count = box.distinct[j]
+            if forest.seen[node, j] & box.seen[j] == 0:
+                count += 1
+            if count > 1:
+                total += space.unit[j] * count
+            continue
+        low = min(box.low[j], forest.ends[node, j, 1])
+        high = max(box.high[j], forest.ends[node, j, 0])
+        if space.kinds[j] == NUMBER:
+            total += space.unit[j] * min(1.0, high - low)
+        else:
+            total += space.unit[j] * tree_share(space, j, low, high)
+    return total
+
+
+@njit(cache=True)
+def allowed(rules, members, size, row):
+    """Whether a row may join: no person twice, no sensitive value more often than its cap."""
+    if rules.person.size > 0:
+        for i in range(size):
+            if rules.person[members[i]] == rules.person[row]:
+                return False
+    for a in range(rules.caps.size):
+        count = 0
+        for i in range(size):
+            if rules.secrets[a, members[i]] == rules.secrets[a, row]:
+                count += 1
+        if count >= rules.caps[a]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def nearest(space, forest, root, group, rules, room, best, found):
+    """(loss, row) of the free row under `root` that joins the group with least loss, if it beats (best, found).
+
+    `group` is (box, members, size, open), where `open` is a mask of the sensitive values that may still join;
+    `room` holds two arrays to work in.
+    """
+    box, members, size, open_values = group
+    stack, bounds = room
+    top = 0
+    stack[0] = root
+    bounds[0] = least_loss(space, forest, root, box) if forest.values[root] & open_values else np.inf
+    while top >= 0:
+        node, bound = stack[top], bounds[top]
+        top -= 1
+        if bound > best or (bound == best and forest.first[node] > found):
+            continue
+        left = forest.left[node]
+        if left < 0:
+            for at in range(forest.begin[node], forest.end[node]):
+                row = forest.order[at]
+                loss = loss_with(space, box, members, size, forest.points, at)
+                if (loss < best or (loss == best and row < found)) and allowed(rules, members, size, row):
+                    best, found = loss, row
+            continue
+        near, far = left, left + 1
+        a = least_loss(space, forest, near, box) if forest.values[near] & open_values else np.inf
+        b = least_loss(space, forest, far, box) if forest.values[far] & open_values else np.inf
+        if b < a:
+            near, far, a, b = far, near, b, a
+        if b < np.inf and b <= best:
+            top += 1
+            stack[top] = far
+            bounds[top] = b
+        if a < np.inf and a <= best:
+            top += 1
+            stack[top] = near
+            bounds[top] = a
+    return best, found
+
+
+@njit(cache=True)
+def nearest_few(space, forest, root, box, members, size, found, losses, room):
+    """Fill `found` with the rows that join with least loss, best first; how many there are."""
+    stack, bounds = room
+    wanted = found.size
+    count = 0
+    top = 0
+    stack[0] = root
+    bounds[0] = least_loss(space, forest, root, box)
+    while top >= 0:
+        node, bound = stack[top], bounds[top]
+        top -= 1
+        if count == wanted and bound >= losses[count - 1]:
+            continue
+        left = forest.left[node]
+        if left < 0:
+            for at in range(forest.begin[node], forest.end[node]):
+                row = forest.order[at]
+                loss = loss_with(space, box, members, size, forest.points, at)
+                if count == wanted and loss >= losses[count - 1]:
+                    continue
+                i = count if count < wanted else wanted - 1
+                while i > 0 and losses[i - 1] > loss:
+                    losses[i] = losses[i - 1]
+                    found[i] = found[i - 1]
+                    i -= 1
+                losses[i] = loss
+                found[i] = row
+                count = min(count + 1, wanted)
+            continue
+        near, far = left, left + 1
+        a, b = least_loss(space, forest, near, box), least_loss(space, forest, far, box)
+        if b < a:
+            near, far, a, b = far, near, b, a
+        top += 1
+        stack[top] = far
+        bounds[top] = b
+        top += 1
+        stack[top] = near
+        bounds[top] = a
+    return count

@@ -1,0 +1,199 @@
+"""Placing the rows that selection left over, and exchanging rows between groups for a smaller loss.
+
+A group's members stand in a chain: `head[g]` is its last-joined row, `link[row]` the one before it, -1 the end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pluralis.kernels.forest import allowed, nearest_few
+from pluralis.kernels.select import STACK
+from pluralis.kernels.space import box_loss, empty_box, fill_box, loss_with
+
+NEAR_ROWS = 16
+WORTH = 1e-12
+
+
+class Groups(NamedTuple):
+    """Groups under construction."""
+
+    head: np.ndarray
+    link: np.ndarray
+    size: np.ndarray
+    loss: np.ndarray  # of one row of the group
+
+
+@njit(cache=True)
+def gather(groups, group, members):
+    """The members of a group, in `members`; how many."""
+    count = 0
+    row = groups.head[group]
+    while row >= 0:
+        members[count] = row
+        count += 1
+        row = groups.link[row]
+    return count
+
+
+@njit(cache=True)
+def join(groups, group, row):
+    """Add a row to a group's chain."""
+    groups.link[row] = groups.head[group]
+    groups.head[group] = row
+    groups.size[group] += 1
+
+
+@njit(cache=True)
+def chained(space, formed):
+    """Groups of equal size as chains, `formed[g]` being the rows of group g."""
+    count, l = formed.shape
+    groups = Groups(
+        np.full(count, -1, np.int64),
+        np.full(space.points.shape[0], -1, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(count),
+    )
+    box = empty_box(space.kinds.size)
+    for group in range(count):
+        fill_box(space, box, formed[group], l, -1)
+        groups.loss[group] = box_loss(space, box)
+        for i in range(l):
+            join(groups, group, formed[group, i])
+    return groups
+
+
+@njit(cache=True)
+def losses_of(space, starts, members):
+    """The whole loss of each group: rows times the loss of its box."""
+    losses = np.empty(starts.size - 1)
+    box = empty_box(space.kinds.size)
+    for group in range(losses.size):
+        mine = members[starts[group] : starts[group + 1]]
+        fill_box(space, box, mine, mine.size, -1)
+        losses[group] = mine.size * box_loss(space, box)
+    return losses
+
+
+@njit(cache=True)
+def _how_well(rules, ls, groups, group, row):
+    """2 where the row brings a new value of every attribute, 1 where every attribute stays l-diverse, else 0."""
+    best = 2
+    for a in range(ls.size):
+        same = 0
+        member = groups.head[group]
+        while member >= 0:
+            if rules.secrets[a, member] == rules.secrets[a, row]:
+                same += 1
+            if rules.person.size > 0 and rules.person[member] == rules.person[row]:
+                return 0
+            member = groups.link[member]
+        if (same + 1) * ls[a] > groups.size[group] + 1:
+            return 0
+        if same > 0:
+            best = 1
+    return best
+
+
+@njit(cache=True)
+def place(space, rules, ls, groups, row, literal, usual):
+    """Put a row where it costs least; -1 where no group can take it.
+
+    `literal` is Figure 3 of the paper: a group that lacks the value if there is one, else any; least IL(e ∪ t).
+    Otherwise the row goes only where every attribute stays l-diverse, to a group of the `usual` size if one can take
+    it, where the whole loss grows least.
+    """
+    box = empty_box(space.kinds.size)
+    members = np.empty(groups.size.max() + 1, np.int64)
+    best_tier, best_loss, best = -1, np.inf, -1
+    for group in range(groups.head.size):
+        if groups.size[group] == 0:
+            continue
+        well = _how_well(rules, ls, groups, group, row)
+        if literal:
+            tier = 1
+            member = groups.head[group]
+            while member >= 0:
+                if rules.secrets[0, member] == rules.secrets[0, row]:
+                    tier = 0
+                member = groups.link[member]
+        elif well == 0:
+            continue
+        else:
+            tier = 2 * (groups.size[group] == usual) + (well == 2)
+        if tier < best_tier:
+            continue
+        size = gather(groups, group, members)
+        fill_box(space, box, members, size, -1)
+        loss = loss_with(space, box, members, size, space.points, row) * (size + 1)
+        if not literal:
+            loss -= groups.loss[group] * size
+        if tier > best_tier or loss < best_loss:
+            best_tier, best_loss, best = tier, loss, group
+    if best >= 0:
+        size = gather(groups, best, members)
+        fill_box(space, box, members, size, -1)
+        groups.loss[best] = loss_with(space, box, members, size, space.points, row)
+        join(groups, best, row)
+    return best
+
+
+@njit(cache=True)
+def refine(space, forest, rules, starts, members, group_of, order):
+    """Exchange rows of equal primary value between groups wherever the loss of both together falls.
+
+    `members[starts[g]:starts[g+1]]` are the rows of group g. Groups are visited in `order`. Returns the loss saved.
+    """
+    attributes = space.kinds.size
+    here, there = empty_box(attributes), empty_box(attributes)
+    found = np.empty(NEAR_ROWS, np.int64)
+    losses = np.empty(NEAR_ROWS)
+    room = (np.empty(STACK, np.int64), np.empty(STACK))
+    saved = 0.0
+    for group in order:
+        mine = members[starts[group] : starts[group + 1]]
+        last = mine.size - 1
+        for place_of_row in range(mine.size):
+            row = mine[place_of_row]
+            fill_box(space, here, mine, mine.size, place_of_row)  # moves the row to the last place
+            loss = loss_with(space, here, mine, last, space.points, row)
+            if loss == 0.0:
+                break
+            root = rules.secrets[0, row]
+            count = nearest_few(space, forest, root, here, mine, last, found, losses, room)
+            best, partner = -WORTH, -1
+            for i in range(count):
+                if losses[i] >= loss:
+                    break
+                other = group_of[found[i]]
+                if other == group:
+                    continue
+                theirs = members[starts[other] : starts[other + 1]]
+                at = 0
+                while theirs[at] != found[i]:
+                    at += 1
+                fill_box(space, there, theirs, theirs.size, at)
+                before = loss_with(space, there, theirs, theirs.size - 1, space.points, found[i])
+                after = loss_with(space, there, theirs, theirs.size - 1, space.points, row)
+                change = mine.size * (losses[i] - loss) + theirs.size * (after - before)
+                if (
+                    change < best
+                    and allowed(rules, mine, last, found[i])
+                    and allowed(rules, theirs, theirs.size - 1, row)
+                ):
+                    best, partner = change, found[i]
+            if partner >= 0:
+                other = group_of[partner]
+                theirs = members[starts[other] : starts[other + 1]]
+                at = 0
+                while theirs[at] != partner:
+                    at += 1
+                theirs[at] = row
+                mine[last] = partner
+                group_of[row], group_of[partner] = other, group
+                saved -= best
+            mine[place_of_row], mine[last] = mine[last], mine[place_of_row]
+    return saved

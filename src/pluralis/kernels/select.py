@@ -1,0 +1,164 @@
+"""Forming groups of l rows: the Select step of BSGI, by Max-l or by slack.
+
+Rows are numbered in drawn order, so "a random row of a bucket" is its first free one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pluralis.kernels.forest import NOBODY, nearest, take
+from pluralis.kernels.schedule import restore_ranking
+from pluralis.kernels.space import add_to_box, bit, empty_box
+
+GROUPS, ASIDE, LEFT, FINISHED, FAILED = 0, 1, 2, 3, 4
+GIVE_UP = 64
+STACK = 256
+EVERYTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Rules(NamedTuple):
+    """Who may share a group: `caps[a]` rows of one value of sensitive attribute a, one row of each person."""
+
+    secrets: np.ndarray  # int32[attribute, row]; attribute 0 makes the buckets
+    caps: np.ndarray
+    person: np.ndarray  # int32[row], or empty
+
+
+class Buckets(NamedTuple):
+    """Rows by sensitive value."""
+
+    sizes: np.ndarray  # free rows of each bucket
+    ranking: np.ndarray  # fullest first
+    rows: np.ndarray  # bucket after bucket, each in drawn order
+    cursor: np.ndarray  # where the first free row may be
+    taken: np.ndarray  # bool[row]
+
+
+class Outcome(NamedTuple):
+    """What the selection has made so far."""
+
+    groups: np.ndarray  # int64[group, l]
+    aside: np.ndarray  # rows for which no group was found
+    counters: np.ndarray  # GROUPS, ASIDE, LEFT, FINISHED, FAILED (in a row)
+
+
+@njit(cache=True)
+def _first_free(buckets, bucket):
+    at = buckets.cursor[bucket]
+    while buckets.taken[buckets.rows[at]]:
+        at += 1
+    buckets.cursor[bucket] = at
+    return buckets.rows[at]
+
+
+@njit(cache=True)
+def _bound_beyond(rules, buckets, members, size, left, l):
+    """Slack: only buckets with more rows than this may give the next row; 0 where every bucket may.
+
+    A bucket with more than (left - l) // l rows must give one to this group, or what remains is not eligible. While
+    there are more places than such buckets, any bucket may give. Towards the end more buckets than places can be
+    bound; then the fullest of them go first, which keeps what is left over to one row a bucket.
+    """
+    limit = (left - l) // l
+    waiting, fullest = 0, 0
+    for i in range(buckets.ranking.size):
+        bucket = buckets.ranking[i]
+        if buckets.sizes[bucket] <= limit:
+            break
+        used = False
+        for k in range(size):
+            used |= rules.secrets[0, members[k]] == bucket
+        if not used:
+            waiting += 1
+            fullest = max(fullest, buckets.sizes[bucket])
+    if waiting < l - size:
+        return 0
+    return limit if waiting == l - size else fullest - 1
+
+
+@njit(cache=True)
+def _next_row(space, forests, rules, buckets, group, room, limit):
+    """Slack: the nearest row of any bucket that holds more than `limit` rows."""
+    best, found = np.inf, NOBODY
+    if limit == 0:
+        return nearest(space, forests[0], 0, group, rules, room, best, found)[1]
+    for i in range(buckets.ranking.size):
+        bucket = buckets.ranking[i]
+        if buckets.sizes[bucket] <= limit:
+            break
+        best, found = nearest(space, forests[1], bucket, group, rules, room, best, found)
+    return found
+
+
+@njit(cache=True)
+def _next_fullest(space, forests, rules, buckets, group, room, rank):
+    """Max-l: (the nearest row of the next bucket that has a fitting one, the rank to go on from)."""
+    found = NOBODY
+    while found == NOBODY and rank < buckets.ranking.size:
+        bucket = buckets.ranking[rank]
+        found = nearest(space, forests[1], bucket, group, rules, room, np.inf, NOBODY)[1]
+        rank += 1
+    return found, rank
+
+
+@njit(cache=True)
+def _open_values(rules, buckets, members, size):
+    """A mask of the values not in the group yet; everything where there are too many values for a mask."""
+    mask = EVERYTHING
+    if buckets.sizes.size <= 64:
+        for k in range(size):
+            mask &= ~bit(rules.secrets[0, members[k]])
+    return mask
+
+
+@njit(cache=True)
+def select_groups(space, forests, rules, buckets, outcome, slack, until):
+    """Form groups until there are `until` of them or no more can be formed.
+
+    `forests` is (one tree over all free rows, one tree for each bucket); Max-l needs the second only.
+    """
+    counters = outcome.counters
+    l = outcome.groups.shape[1]
+    box = empty_box(space.kinds.size)
+    members = np.empty(l, np.int64)
+    room = (np.empty(STACK, np.int64), np.empty(STACK))
+    while counters[GROUPS] < until and not counters[FINISHED]:
+        if buckets.ranking.size < l or buckets.sizes[buckets.ranking[l - 1]] == 0 or counters[FAILED] >= GIVE_UP:
+            counters[FINISHED] = 1
+            break
+        members[0] = _first_free(buckets, buckets.ranking[0])
+        add_to_box(space, box, members, 0, members[0])
+        size, rank = 1, 1
+        while size < l:
+            group = (box, members, size, _open_values(rules, buckets, members, size))
+            if slack:
+                limit = _bound_beyond(rules, buckets, members, size, counters[LEFT], l)
+                row = _next_row(space, forests, rules, buckets, group, room, limit)
+            else:
+                row, rank = _next_fullest(space, forests, rules, buckets, group, room, rank)
+            if row == NOBODY:
+                break
+            add_to_box(space, box, members, size, row)
+            members[size] = row
+            size += 1
+        if size < l:
+            counters[FAILED] += 1
+            outcome.aside[counters[ASIDE]] = members[0]
+            counters[ASIDE] += 1
+            size = 1
+        else:
+            counters[FAILED] = 0
+            outcome.groups[counters[GROUPS]] = members
+            counters[GROUPS] += 1
+        for i in range(size):
+            if slack:
+                take(space, forests[0], rules.secrets[0], members[i])
+            take(space, forests[1], rules.secrets[0], members[i])
+            buckets.taken[members[i]] = True
+            buckets.sizes[rules.secrets[0, members[i]]] -= 1
+        counters[LEFT] -= size
+        restore_ranking(buckets.sizes, buckets.ranking)
