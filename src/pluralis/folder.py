@@ -1,0 +1,144 @@
+"""Making a folder visible whole or not at all.
+
+Files are written beside the target in a folder of mode 0700 that is locked while its writer lives, with exclusive
+create, and synced. The folder then takes its name in one rename that replaces nothing. A writer that was killed leaves
+at most such a hidden folder, which the next one removes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pluralis.errors import OutputError
+
+_NOREPLACE, _EXCHANGE, _HERE = 1, 2, -100
+
+
+def check_target(target: Path, *, replace: bool) -> None:
+    """Refuse a target that exists (unless it is to be replaced), is a link, or has no parent folder."""
+    if target.is_symlink():
+        raise OutputError(f"{target} is a symbolic link. Name a real folder.")
+    if target.exists() and not replace:
+        raise OutputError(f"{target} exists already. Choose another name, or pass --replace.")
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"{target} is a file. Choose another name.")
+    if not target.parent.is_dir():
+        raise OutputError(f"{target.parent} is not a folder. Create it first.")
+    if target.name in ("", ".", "..") or target.name.startswith("."):
+        raise OutputError(f"{target} cannot be the name of a release. Choose a plain name.")
+
+
+class Stage:
+    """A hidden folder that will become `target`."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.folder = target.parent / f".{target.name}.staging-{secrets.token_hex(8)}"
+        self.folder.mkdir(mode=0o700)
+        self._lock = os.open(self.folder, os.O_RDONLY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def write(self, name: str, data: bytes, mode: int = 0o644) -> None:
+        """One new file, synced."""
+        handle = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def show(self, *, replace: bool, mode: int) -> None:
+        """Let the folder take its name, in one step."""
+        self.folder.chmod(mode)
+        os.fsync(self._lock)
+        if replace and self.target.exists():
+            _rename(self.folder, self.target, _EXCHANGE)
+            shutil.rmtree(self.folder)
+        else:
+            _rename(self.folder, self.target, _NOREPLACE)
+        parent = os.open(self.target.parent, os.O_RDONLY)
+        try:
+            os.fsync(parent)
+        finally:
+            os.close(parent)
+
+    def discard(self) -> None:
+        """Remove what is staged, if it has not become visible, and let go of the lock."""
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        os.close(self._lock)
+
+
+@contextmanager
+def staging(*targets: Path) -> Iterator[list[Stage]]:
+    """Hidden folders for several targets; what is not shown by the end is removed."""
+    stages: list[Stage] = []
+    try:
+        for target in targets:
+            _remove_abandoned(target)
+            stages.append(Stage(target))
+        yield stages
+    except OSError as error:
+        reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
+        raise OutputError(f"Nothing was written to {targets[0]}: {reason}.") from error
+    finally:
+        for stage in stages:
+            stage.discard()
+
+
+@contextmanager
+def one_at_a_time(parent: Path) -> Iterator[None]:
+    """Only one writer in a folder makes something visible at a time; the lock ends with its holder."""
+    handle = os.open(parent, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove staged folders whose writer is gone: their lock is free."""
+    for folder in target.parent.glob(f".{target.name}.staging-*"):
+        try:
+            handle = os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        else:
+            shutil.rmtree(folder)
+        finally:
+            os.close(handle)
+
+
+def _rename(source: Path, target: Path, flag: int) -> None:
+    """Rename without replacing, or exchange two folders, as one step where the system can."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if renameat2 is not None:
+        if renameat2(_HERE, os.fsencode(source), _HERE, os.fsencode(target), flag) == 0:
+            return
+        code = ctypes.get_errno()
+        if code == errno.EEXIST:
+            raise OutputError(f"{target} exists already: another writer was first. Nothing was changed.")
+        if code not in (errno.EINVAL, errno.ENOSYS):
+            raise OSError(code, os.strerror(code), str(target))
+    if flag == _NOREPLACE:
+        if os.path.lexists(target):
+            raise OutputError(f"{target} exists already: another writer was first. Nothing was changed.")
+        source.rename(target)
+        return
+    old = source.with_name(source.name + ".old")
+    target.rename(old)
+    source.rename(target)
+    old.rename(source)

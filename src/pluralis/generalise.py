@@ -1,0 +1,130 @@
+"""From a Plan to published labels: each group under what covers all of its rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.labels import ALL, member_text, number_text, value_label
+from pluralis.plan import LEFT_OUT, Level, Plan
+from pluralis.randomness import Draw
+from pluralis.table import Column, Table
+
+Rows = npt.NDArray[np.int64]
+
+
+def microdata(plan: Plan, table: Table, draw: Draw) -> pl.DataFrame:
+    """The published rows: generalised quasi columns, plain and sensitive columns, `group`."""
+    kept = np.flatnonzero(plan.group_of != LEFT_OUT)
+    kept = kept[np.argsort(plan.group_of[kept], kind="stable")]
+    group = plan.group_of[kept]
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    columns: dict[str, pl.Series] = {}
+    for column in table.quasi:
+        codes = column.codes[kept]
+        if column.name in plan.levels:
+            columns[column.name] = _level_labels(plan.levels[column.name], column).gather(codes)
+        else:
+            columns[column.name] = _tight_labels(column, codes, group, starts).gather(group)
+    for column in table.named("plain"):
+        columns[column.name] = values_of(column).gather(column.codes[kept])
+    for column in table.sensitive:
+        codes = column.codes[kept]
+        if not plan.linked:
+            codes = codes[_shuffled_within(group, draw, f"unlink {column.name}")]
+        columns[column.name] = values_of(column).gather(codes)
+    numbers = draw.permutation(plan.groups, "group ids") + 1
+    return pl.DataFrame({**columns, "group": numbers[group]})
+
+
+def values_of(column: Column) -> pl.Series:
+    """What each code is published as, a missing value as null."""
+    values = [*column.values, *([None] if column.has_missing else [])]
+    return pl.Series(column.name, values, dtype=None if column.is_number else pl.String)
+
+
+def _shuffled_within(group: Rows, draw: Draw, purpose: str) -> Rows:
+    """A drawn order of places that moves every place within its own group."""
+    return np.lexsort((draw.words(group.size, purpose), group))
+
+
+def _level_labels(level: Level, column: Column) -> pl.Series:
+    """The label of each code at one level of a tree."""
+    names = level.hierarchy.labels[level.level]
+    own = level.level == 0 and column.hierarchy is None and not column.is_number
+    labels: list[str | None] = [value_label(names[leaf]) if own else names[leaf] for leaf in level.leaf_of]
+    if column.has_missing and level.level < level.hierarchy.depth - 1:
+        labels[-1] = None
+    return pl.Series(column.name, labels, dtype=pl.String)
+
+
+def _tight_labels(column: Column, codes: npt.NDArray[np.int32], group: Rows, starts: Rows) -> pl.Series:
+    """The narrowest label of each group."""
+    if column.hierarchy is not None and column.leaf_of is not None:
+        leaves = column.leaf_of[codes]
+        return _tree_labels(column, np.minimum.reduceat(leaves, starts), np.maximum.reduceat(leaves, starts))
+    if column.is_number:
+        return _number_labels(column, np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts))
+    return _set_labels(column, codes, group)
+
+
+def _number_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Series:
+    """Intervals; a group that holds both numbers and missing ones is `*`."""
+    texts = pl.Series([*map(number_text, column.values)], dtype=pl.String)  # type: ignore[arg-type]
+    missing = len(column.values)
+    frame = pl.DataFrame(
+        {
+            "low": texts.gather(np.minimum(low, missing - 1)),
+            "high": texts.gather(np.minimum(high, missing - 1)),
+            "none": low == missing,
+            "mixed": high == missing,
+            "single": low == high,
+        }
+    )
+    label = (
+        pl.when("none")
+        .then(None)
+        .when("mixed")
+        .then(pl.lit(ALL))
+        .when("single")
+        .then("low")
+        .otherwise(pl.format("[{}, {}]", "low", "high"))
+    )
+    return frame.select(label.alias(column.name)).to_series()
+
+
+def _tree_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Series:
+    """The lowest common ancestor of the first and last leaf of each group, hence of all between."""
+    tree = column.hierarchy
+    assert tree is not None
+    nodes = tree.nodes()
+    level = np.argmax(nodes[low] == nodes[high], axis=1)
+    labels = pl.Series([label for labels in tree.labels for label in labels], dtype=pl.String)
+    out = labels.gather(level * len(tree.leaves) + low)
+    if column.has_missing:
+        out = out.set(pl.Series((low == len(tree.leaves) - 1) & (level == 0)), None)
+    return out.rename(column.name)
+
+
+def _set_labels(column: Column, codes: npt.NDArray[np.int32], group: Rows) -> pl.Series:
+    """The values of each group in domain order; all of the domain is `*`."""
+    pairs = np.unique(group * column.size + codes)
+    frame = pl.DataFrame({"group": pairs // column.size, "code": pairs % column.size})
+    alone = [value_label(str(value)) for value in column.values] + [None] * column.has_missing
+    members = [member_text(str(value)) for value in column.values] + [member_text(None)] * column.has_missing
+    frame = frame.with_columns(
+        pl.Series(alone, dtype=pl.String).gather(frame["code"]).alias("alone"),
+        pl.Series(members, dtype=pl.String).gather(frame["code"]).alias("member"),
+    )
+    sets = frame.group_by("group", maintain_order=True).agg(
+        pl.len().alias("count"), pl.col("alone").first(), pl.col("member").str.join(", ").alias("members")
+    )
+    label = (
+        pl.when(pl.col("count") == 1)
+        .then("alone")
+        .when(pl.col("count") == column.size)
+        .then(pl.lit(ALL))
+        .otherwise(pl.format("{{{}}}", "members"))
+    )
+    return sets.select(label.alias(column.name)).to_series()

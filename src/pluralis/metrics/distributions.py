@@ -1,0 +1,115 @@
+"""How often each value occurs, in the original and as the release shows it.
+
+A label that stands for several values counts for each of them in equal parts: what an analyst would assume who has
+the release and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from pluralis.labels import ALL, binned, interval_ends, is_binned, number_text, read_set
+from pluralis.release import ColumnInfo
+from pluralis.spelling import canonical_spellings
+
+BINS = 20
+SHOWN = 12
+_NONE = "(missing)"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Shares of rows per value or bin, before and after."""
+
+    attribute: str
+    role: str
+    values: tuple[str, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    distance: float  # total variation over all values: 0 the same, 1 disjoint
+
+
+def distribution(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
+    """Compare one column; numbers in bins, other values by name, the rarest together."""
+    if column.type == "number":
+        return _of_numbers(published, column, original)
+    return _of_values(published, column, original)
+
+
+def _of_numbers(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
+    numbers = original.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+    low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
+    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    ends = interval_ends(published, (low, high)).drop_nulls().group_by("low", "high").agg(pl.len())
+    after = np.diff(_rows_below(edges, *(ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "len"))))
+    after = after / published.len()
+    before = np.histogram(numbers, edges)[0] / max(1, original.len())
+    names = tuple(number_text(round(float(edge), 6)) for edge in edges[:-1])
+    distance = 0.5 * float(np.abs(after - before).sum())
+    return Distribution(column.name, column.role, names, tuple(before.tolist()), tuple(after.tolist()), distance)
+
+
+def _rows_below(edges: np.ndarray, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """How many rows lie below each edge if every interval is evenly filled; a single value lies below the next edge."""
+    below = np.empty(edges.size)
+    for i, edge in enumerate(edges):
+        width = np.where(high > low, high - low, 1.0)
+        part = np.where(high > low, np.clip((edge - low) / width, 0, 1), low < edge)
+        below[i] = (rows * part).sum()
+    below[-1] = rows.sum()
+    return below
+
+
+def _of_values(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
+    in_bins = is_binned(column.domain)
+    text = binned(original, [str(value) for value in column.domain or ()]) if in_bins else _spelled(original)
+    before = {name or _NONE: count / text.len() for name, count in text.value_counts().iter_rows()}
+    after: dict[str, float] = {}
+    leaves = _leaves_of(column)
+    for label, rows in published.value_counts().iter_rows():
+        members = _members(label, column, leaves, list(before))
+        for member in members:
+            after[member] = after.get(member, 0.0) + rows / len(members) / published.len()
+    names = sorted(set(before) | set(after), key=lambda name: (-before.get(name, 0.0), name))
+    distance = 0.5 * sum(abs(before.get(name, 0.0) - after.get(name, 0.0)) for name in names)
+    shown, rest = names[:SHOWN], names[SHOWN:]
+    if in_bins:
+        order = {value: i for i, value in enumerate(column.domain or ())}
+        shown.sort(key=lambda name: order.get(name, -1))
+
+    def shares(of: dict[str, float]) -> tuple[float, ...]:
+        rare = [sum(of.get(name, 0.0) for name in rest)] if rest else []
+        return (*(of.get(name, 0.0) for name in shown), *rare)
+
+    values = (*shown, *(["others"] if rest else []))
+    return Distribution(column.name, column.role, values, shares(before), shares(after), distance)
+
+
+def _spelled(original: pl.Series) -> pl.Series:
+    text = original.cast(pl.String)
+    table = canonical_spellings(text, fold_case=True)
+    text = text.replace_strict(table["text"], table["spelling"], default=None)
+    return text.set(text == "", None)
+
+
+def _leaves_of(column: ColumnInfo) -> dict[str, list[str]]:
+    leaves: dict[str, list[str]] = {}
+    for line in column.hierarchy or ():
+        for label in dict.fromkeys(line):
+            leaves.setdefault(label, []).append(line[0])
+    return leaves
+
+
+def _members(label: str | None, column: ColumnInfo, leaves: dict[str, list[str]], domain: list[str]) -> list[str]:
+    """The values that a label stands for, those that the original has if there are any."""
+    if label is None:
+        return [_NONE]
+    if column.role != "quasi":
+        return [label]
+    if label == ALL:
+        return domain
+    members = leaves[label] if label in leaves else [value or _NONE for value in read_set(label)]
+    return [member for member in members if member in domain] or members

@@ -1,0 +1,229 @@
+"""A release: published tables and the manifest that says what they are. It can be read back from its folder.
+
+`manifest.json` holds what an analyst and an auditor need and nothing about the input: no key, seed, hash of the
+input, path, time, host or row number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pluralis.errors import ReleaseError
+from pluralis.csvfile import read_release_csv
+
+FORMAT = "pluralis-release"
+VERSION = 1
+MANIFEST = "manifest.json"
+README = "README.md"
+GROUP = "group"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Claim(_Part):
+    """One promise: against this adversary, this attribute keeps this model."""
+
+    rule: str
+    model: str
+    adversary: tuple[str, ...]
+    attribute: str | None = None
+    l: int | None = None
+    k: int | None = None
+    c: float | None = None
+
+
+class ColumnInfo(_Part):
+    """One column of a table. A quasi column holds labels, all others hold values.
+
+    `domain` lists the values of text in order (null for a missing one) or the two ends of numbers; `hierarchy` has a
+    line for each leaf, the leaf first and the root last.
+    """
+
+    name: str
+    role: Literal["quasi", "sensitive", "plain", "group"]
+    type: Literal["text", "number"]
+    attribute: str | None = None
+    domain: tuple[str | int | float | None, ...] | None = None
+    hierarchy: tuple[tuple[str, ...], ...] | None = None
+
+
+class TableInfo(_Part):
+    """One file of the release."""
+
+    name: str
+    file: str = Field(pattern=r"^[a-z0-9_]+\.(parquet|csv)$")
+    sha256: str = ""
+    columns: tuple[ColumnInfo, ...]
+
+    def named(self, role: str) -> list[ColumnInfo]:
+        return [column for column in self.columns if column.role == role]
+
+
+class Manifest(_Part):
+    """What the tables are, what is promised, and what is not."""
+
+    format: Literal["pluralis-release"] = "pluralis-release"
+    version: Literal[1] = 1
+    method: str
+    variant: str
+    kind: str
+    rows: int
+    suppressed: int
+    claims: tuple[Claim, ...]
+    breaks: tuple[str, ...]
+    parameters: dict[str, Any]
+    tables: tuple[TableInfo, ...]
+    test: bool = False
+
+    def to_json(self) -> str:
+        """Deterministic text; what is null is not written."""
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def parse(cls, data: bytes) -> Manifest:
+        try:
+            plain = json.loads(data)
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise ReleaseError(f"{MANIFEST} is not JSON: {error}. The release is damaged; ask for it again.") from None
+        if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+            raise ReleaseError(f'{MANIFEST} does not say format "{FORMAT}": this folder is not a release.')
+        if plain.get("version") != VERSION:
+            raise ReleaseError(
+                f"{MANIFEST} says version {plain.get('version')!r}, this Pluralis reads {VERSION}. Use the "
+                "Pluralis that made it."
+            )
+        try:
+            return cls.model_validate(plain)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ReleaseError(
+                f"{MANIFEST}, {where}: {first['msg']}. The release is damaged; ask for it again."
+            ) from None
+
+
+@dataclass(frozen=True)
+class Release:
+    """Published tables with their manifest."""
+
+    manifest: Manifest
+    tables: dict[str, pl.DataFrame]
+
+    @property
+    def kind(self) -> str:
+        return self.manifest.kind
+
+    def info(self, table: str) -> TableInfo:
+        return next(info for info in self.manifest.tables if info.name == table)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        claims = "".join(f"<li>{escape(claim.rule)}</li>" for claim in self.manifest.claims)
+        shown = "".join(
+            f"<p><b>{escape(name)}</b>, {frame.height:,} rows</p>{frame.head(5)._repr_html_()}"
+            for name, frame in self.tables.items()
+        )
+        return (
+            f"<p><b>Release</b> by {escape(self.manifest.method)}, kind {escape(self.kind)}</p><ul>{claims}</ul>{shown}"
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {frame.height:,} × {frame.width}" for name, frame in self.tables.items())
+        return f"Release({self.manifest.method}, {self.kind}; {sizes})"
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Self:
+        """Read a release folder; refuse one whose files and manifest disagree."""
+        manifest, tables, problems = inspect_folder(Path(folder))
+        for problem in problems:
+            raise ReleaseError(f"{problem} Ask for the release again.")
+        return cls(manifest, tables)
+
+
+def read_release(folder: str | Path) -> Release:
+    """Read a release folder; refuse one whose files and manifest disagree."""
+    return Release.read(folder)
+
+
+def inspect_folder(folder: Path) -> tuple[Manifest, dict[str, pl.DataFrame], list[str]]:
+    """The manifest, the tables that could be read, and every way in which the files disagree with the manifest."""
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise ReleaseError(f"{folder} is not a folder. Name the folder that `pluralis publish` wrote.")
+    if not path.is_file():
+        raise ReleaseError(f"{folder} holds no {MANIFEST}: it is not a release, or it is damaged.")
+    manifest = Manifest.parse(path.read_bytes())
+    problems = list(_surplus_files(folder, manifest))
+    tables: dict[str, pl.DataFrame] = {}
+    for info in manifest.tables:
+        file = folder / info.file
+        if not file.is_file() or file.is_symlink():
+            problems.append(f"{info.file} is missing.")
+            continue
+        data = file.read_bytes()
+        if hashlib.sha256(data).hexdigest() != info.sha256:
+            problems.append(f"{info.file} is not the file that the manifest describes (its hash differs).")
+            continue
+        try:
+            tables[info.name] = read_table_bytes(data, info)
+        except ReleaseError as error:
+            problems.append(f"{info.file}: {error}")
+    return manifest, tables, problems
+
+
+def canonical_order(table: pl.DataFrame) -> pl.DataFrame:
+    """Rows sorted by group and then by everything published, so that their order says nothing."""
+    first = [GROUP] if GROUP in table.columns else []
+    return table.sort([*first, *(name for name in table.columns if name != GROUP)], nulls_last=True)
+
+
+def _surplus_files(folder: Path, manifest: Manifest) -> Iterator[str]:
+    expected = {MANIFEST, README, *(info.file for info in manifest.tables)}
+    for entry in sorted(folder.iterdir()):
+        if entry.name not in expected:
+            yield f"{entry.name} is in the folder, but not in the manifest."
+
+
+def read_table_bytes(data: bytes, info: TableInfo) -> pl.DataFrame:
+    """The table in these bytes, if its columns are the ones the manifest names."""
+    if info.file.endswith(".csv"):
+        frame = read_release_csv(data, {column.name: csv_type(column) for column in info.columns})
+    else:
+        try:
+            frame = pl.read_parquet(io.BytesIO(data))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
+    if frame.columns != [column.name for column in info.columns]:
+        raise ReleaseError(f"its columns are {', '.join(frame.columns)}, not those of the manifest.")
+    for column in info.columns:
+        if not _fits(frame[column.name].dtype, column):
+            raise ReleaseError(f"column {column.name!r} holds {frame[column.name].dtype}, not {column.type}.")
+    return frame
+
+
+def _fits(kind: pl.DataType, column: ColumnInfo) -> bool:
+    if column.role == "group":
+        return kind == pl.Int64
+    return kind.is_numeric() if column.type == "number" and column.role != "quasi" else kind == pl.String
+
+
+def csv_type(column: ColumnInfo) -> pl.DataType:
+    """The type that a column of a CSV table is read as."""
+    if column.role == "group":
+        return pl.Int64()
+    if column.type == "text" or column.role == "quasi":
+        return pl.String()
+    whole = all(isinstance(end, int) for end in column.domain or ())
+    return pl.Int64() if whole else pl.Float64()
