@@ -1,0 +1,324 @@
+"""The command line: parse, call one library function, show. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from pluralis.errors import AuditFailed, OutputError, PluralisError, PolicyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Publish tables that hold several secrets per person, audited, and let analysts still count.",
+)
+
+TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (.csv, .csv.gz) or Parquet file.")]
+ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Encoding = Annotated[str, typer.Option(help="Character set of a CSV file that is not UTF-8.")]
+Separator = Annotated[str | None, typer.Option(help="Separator of a CSV file; found from its header if not given.")]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the demo folder goes.")] = Path("demo"),
+    as_json: AsJson = False,
+) -> None:
+    """The whole story on an embedded table of hospital discharges."""
+    from pluralis.datasets.demo import POLICY
+    from pluralis.datasets.hospital import hospital_discharges
+    from pluralis.io import write_csv_bytes
+    from pluralis.metrics import measure as measure_loss
+    from pluralis.policy import Policy
+    from pluralis.present.show import show_loss, show_verdict
+    from pluralis.publish import key_for
+    from pluralis.publish import publish as publish_table
+
+    console = _console()
+    if out.exists() and not (out / "discharges.csv").is_file():
+        raise OutputError(f"{out} exists and holds no demo. Choose another folder with --out.")
+    with _progress():
+        table = hospital_discharges()
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "discharges.csv").write_bytes(write_csv_bytes(table))
+        (out / "policy.yaml").write_text(POLICY, encoding="utf-8")
+        publication = publish_table(
+            out / "discharges.csv", Policy.read(out / "policy.yaml"), key=key_for(out / "release")
+        )
+        verdict = publication.save(out / "release", replace=True)
+        loss = measure_loss(publication, publication.original)
+    if as_json:
+        _print_json({"folder": str(out), "verdict": verdict.to_dict(), "loss": loss.to_dict()})
+        return
+    console.print(
+        f"[bold]A table[/]     {table.height:,} hospital discharges of {table['patient'].n_unique():,} people"
+    )
+    console.print(
+        "[bold]A policy[/]    age, gender, zipcode, race may be known; diagnosis, insurer, charges must not be learnt"
+    )
+    console.print(f"[bold]A release[/]   {publication.manifest.rows:,} rows in {loss.groups:,} groups\n")
+    show_verdict(console, verdict)
+    console.print()
+    show_loss(console, loss)
+    console.print("\n[bold]Where to look[/]")
+    for place, what in {
+        out / "release.private" / "report.html": "the report a data protection officer reads (yours alone)",
+        out / "release" / "microdata.parquet": "what an analyst gets, with README.md and manifest.json beside it",
+        out / "policy.yaml": "what was asked; change it and publish again:",
+    }.items():
+        console.print(f"  {place}  [dim]{what}[/]", soft_wrap=True)
+    console.print(
+        f"  pluralis publish {out / 'discharges.csv'} --policy {out / 'policy.yaml'} --out {out / 'mine'}",
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def profile(
+    table: TableFile, encoding: Encoding = "utf-8", separator: Separator = None, as_json: AsJson = False
+) -> None:
+    """Per column: type, distinct, missing, top value, largest l; dependencies and correlations."""
+    from pluralis.profile import profile as look_at
+
+    look = look_at(_read(table, encoding, separator))
+    if as_json:
+        _print_json(look.to_dict())
+        return
+    from pluralis.present.show import show_profile
+
+    show_profile(_console(), look)
+
+
+@app.command()
+def init(
+    table: TableFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The policy file to write.")] = Path("policy.yaml"),
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a first policy with comments, to edit."""
+    from pluralis.policy import Policy
+    from pluralis.profile import first_policy
+    from pluralis.profile import profile as look_at
+
+    text = first_policy(look_at(_read(table, encoding, separator)))
+    Policy.parse(text)
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError(f"{out} exists already. Choose another name with -o, or remove it.") from None
+    except OSError as error:
+        raise OutputError(f"Cannot write {out}: {error.strerror}.") from None
+    if as_json:
+        _print_json({"policy": str(out)})
+    else:
+        _console().print(
+            f"Wrote {out}. Read every line, then: pluralis publish {table} --policy {out} --out release", soft_wrap=True
+        )
+
+
+@app.command()
+def publish(
+    table: TableFile,
+    policy: Annotated[Path, typer.Option(help="The policy file (YAML or JSON).")],
+    out: Annotated[Path, typer.Option(help="The release folder to write; DIR.private goes beside it.")],
+    method: Annotated[str | None, typer.Option(help="A method instead of the policy's.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override an option, variant or suppress.")
+    ] = None,
+    format: Annotated[Literal["parquet", "csv"], typer.Option(help="Format of the published tables.")] = "parquet",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a release that is there already.")] = False,
+    test_key: Annotated[
+        bool, typer.Option("--test-key", help="Use the public test key; the release says so and protects nobody.")
+    ] = False,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a table under a policy, if the audit of the staged files passes."""
+    from pluralis.folder import check_target
+    from pluralis.policy import Policy
+    from pluralis.publish import key_for
+    from pluralis.publish import publish as publish_table
+    from pluralis.randomness import Key
+
+    check_target(out.absolute(), replace=replace)
+    rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
+    key = Key.test() if test_key else key_for(out)
+    notes: list[str] = []
+    with _progress():
+        frame = _read(table, encoding, separator, notes)
+        publication = publish_table(frame, rules, key=key)
+        verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
+    manifest = publication.manifest
+    said = [*notes, *publication.notes]
+    if as_json:
+        _print_json(
+            {
+                "release": str(out),
+                "rows": manifest.rows,
+                "suppressed": manifest.suppressed,
+                "verdict": verdict.to_dict(),
+                "notes": said,
+            }
+        )
+        return
+    from pluralis.present.show import show_verdict
+
+    console = _console()
+    for note in said:
+        console.print(f"[yellow]note[/] {note}", highlight=False)
+    show_verdict(console, verdict)
+    console.print(
+        f"\nPublished {manifest.rows:,} rows to {out} ({manifest.suppressed:,} left out). The report and the "
+        "key are in "
+        f"{out}.private: keep that folder to yourself.",
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def audit(
+    folder: ReleaseFolder,
+    original: Annotated[
+        Path | None, typer.Option(help="The original table: also check that rows are covered and none invented.")
+    ] = None,
+    allow_test: Annotated[bool, typer.Option("--allow-test", help="Accept a release made with the test key.")] = False,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """The verdict on a release, claim by claim, from its own bytes."""
+    from pluralis.audit import audit as judge
+
+    with _progress():
+        frame = None if original is None else _read(original, encoding, separator)
+        verdict = judge(folder, original=frame, allow_test=allow_test)
+    if as_json:
+        _print_json(verdict.to_dict())
+    else:
+        from pluralis.present.show import show_verdict
+
+        show_verdict(_console(), verdict)
+    if not verdict.holds:
+        raise typer.Exit(1)
+
+
+@app.command()
+def measure(
+    folder: ReleaseFolder,
+    original: Annotated[Path, typer.Option(help="The original table.")],
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """What a release lost, against its original."""
+    from pluralis.metrics import measure as measure_loss
+    from pluralis.release import read_release
+
+    with _progress():
+        loss = measure_loss(read_release(folder), _read(original, encoding, separator))
+    if as_json:
+        _print_json(loss.to_dict())
+        return
+    from pluralis.present.show import show_loss
+
+    show_loss(_console(), loss)
+
+
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """What there is, with each method's guarantee and known breaks."""
+    from pluralis.methods import methods as known_methods
+
+    if as_json:
+        described = {
+            name: {
+                "title": m.title, "paper": m.paper, "kind": m.kind, "guarantee": m.guarantee, "breaks": list(m.breaks),
+                "options": {o: f.default for o, f in m.model_fields.items()},
+            }
+            for name, m in known_methods().items()
+        }  # fmt: skip
+        _print_json(described)
+        return
+    from pluralis.present.show import show_methods
+
+    show_methods(_console(), known_methods())
+
+
+def _read(path: Path, encoding: str, separator: str | None, notes: list[str] | None = None) -> Any:
+    from pluralis.io import read_table
+    from pluralis.progress import stage
+
+    with stage("reading"):
+        return read_table(path, encoding=encoding, separator=separator, notes=notes)
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """`--set key=value` as options; values are read as the policy reads them."""
+    from pluralis.strict import parse_document
+
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise PolicyError(f"--set {pair!r}: write --set key=value.")
+        settings[key.strip()] = parse_document(value, "--set").data
+    return settings
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+
+
+def _progress() -> Any:
+    from rich.console import Console
+
+    from pluralis.present.bars import progress_bars
+    from pluralis.warm import announce_compilation
+
+    console = Console(stderr=True)
+    announce_compilation(lambda text: console.print(text, style="dim"))
+    return progress_bars(console)
+
+
+def _print_json(data: Any) -> None:
+    print(json.dumps(data, indent=1, ensure_ascii=False, default=str))
+
+
+def run(command: Callable[[], Any]) -> int:
+    """Run a command; a refusal becomes a message on standard error and an exit code."""
+    try:
+        command()
+    except AuditFailed as refusal:
+        if "--json" in sys.argv:
+            _print_json(refusal.verdict.to_dict())
+        print(f"pluralis: {refusal}", file=sys.stderr)
+        return refusal.exit_code
+    except PluralisError as refusal:
+        print(f"pluralis: {refusal}", file=sys.stderr)
+        return refusal.exit_code
+    except MemoryError:
+        print("pluralis: Not enough memory for this table. Use a machine with more of it.", file=sys.stderr)
+        return PluralisError.exit_code
+    return 0
+
+
+def main() -> None:
+    """The entry point of the `pluralis` command."""
+    sys.exit(run(app))

@@ -1,0 +1,67 @@
+"""Compile the kernels once, so that the first publication does not wait. `python -m pluralis.warm`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def is_warm() -> bool:
+    """Whether compiled kernels lie in the cache."""
+    elsewhere = os.environ.get("NUMBA_CACHE_DIR")
+    places = [Path(elsewhere)] if elsewhere else [Path(__file__).parent / "kernels" / "__pycache__"]
+    return any(next(place.rglob("*.nbi"), None) is not None for place in places if place.is_dir())
+
+
+def announce_compilation(say: Callable[[str], None]) -> None:
+    """Say so where the kernels must be compiled first."""
+    if not is_warm():
+        say("Compiling kernels, once: about a minute.")
+
+
+def warm() -> None:
+    """Publish small tables by every method, which compiles every kernel that a publication needs."""
+    import polars as pl
+
+    from pluralis.errors import Infeasible
+    from pluralis.io import read_table, write_csv_bytes
+    from pluralis.methods import methods
+    from pluralis.policy import Policy
+    from pluralis.publish import publish
+    from pluralis.randomness import Key
+
+    rows = 60
+    table = pl.DataFrame(
+        {
+            "person": [f"p{i % 50}" for i in range(rows)],
+            "age": [20 + i % 37 for i in range(rows)],
+            "zipcode": [f"10{i % 7}{i % 3}5" for i in range(rows)],
+            "sex": ["fm"[i % 2] for i in range(rows)],
+            "disease": [f"d{i % 6}" for i in range(rows)],
+            "insurer": [f"i{i % 5}" for i in range(rows)],
+        }
+    )
+    attributes = {
+        "age": {"role": "quasi", "type": "number"},
+        "zipcode": {"role": "quasi", "hierarchy": {"mask": "right"}},
+        "sex": {"role": "quasi"},
+        "disease": {"role": "sensitive", "l": 3},
+        "insurer": {"role": "sensitive", "l": 2},
+    }
+    policy = Policy.of({"version": 1, "attributes": attributes, "person": "person", "publish": {"suppress": 0.5}})
+    for name in methods():
+        for variant in ("hardened", "paper"):
+            try:
+                publish(table, policy.override(method=name, options={"variant": variant}), key=Key.test())
+            except Infeasible:
+                continue  # this small table need not suit every method; its kernels are compiled all the same
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(write_csv_bytes(table))
+        read_table(path)
+
+
+if __name__ == "__main__":
+    warm()

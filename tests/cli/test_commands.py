@@ -1,0 +1,233 @@
+"""The commands as a person types them: what they print, what they write, how they exit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pytest
+from tables import PATIENTS
+
+from pluralis.csvfile import write_csv_bytes
+from pluralis.policy import Policy
+from pluralis.present.cli import app, run
+
+POLICY = """\
+version: 1
+attributes:
+  name:     {role: identifier}
+  gender:   {role: quasi}
+  postcode: {role: quasi, hierarchy: {mask: right}}
+  age:      {role: quasi, type: number}
+  disease:  {role: sensitive, l: 2}
+publish: {method: bsgi}
+"""
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "table.csv").write_bytes(write_csv_bytes(PATIENTS))
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def pluralis(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    def call(*words: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["pluralis", *words])
+        code = 0
+        try:
+            code = run(app)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
+
+    return call
+
+
+def publish(pluralis: Any, *more: str) -> Ran:
+    return pluralis("publish", "table.csv", "--policy", "policy.yaml", "--out", "release", *more)  # type: ignore[no-any-return]
+
+
+def test_publish_audit_measure(pluralis: Any, here: Path) -> None:
+    ran = publish(pluralis)
+    assert ran.code == 0, ran.err
+    assert "Every claim holds" in ran.out
+    assert sorted(p.name for p in (here / "release").iterdir()) == ["README.md", "manifest.json", "microdata.parquet"]
+    private = here / "release.private"
+    assert sorted(p.name for p in private.iterdir()) == [
+        "audit.json", "key", "policy.yaml", "report.html", "utility.json",
+    ]  # fmt: skip
+    assert private.stat().st_mode & 0o777 == 0o700
+    assert (private / "key").stat().st_mode & 0o777 == 0o600
+    audited = pluralis("audit", "release", "--original", "table.csv", "--json")
+    assert audited.code == 0
+    assert audited.json["holds"] is True
+    assert any(f["claim"].startswith("every published row covers") for f in audited.json["findings"])
+    measured = pluralis("measure", "release", "--original", "table.csv", "--json")
+    assert measured.json["average_group"] == pytest.approx(7 / 3)
+    assert 0 < measured.json["ncp"] < 1
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_formats_hold_the_same_rows(pluralis: Any, here: Path, format: str) -> None:
+    assert publish(pluralis, "--format", format).code == 0
+    assert pluralis("audit", "release").code == 0
+    assert (here / "release" / f"microdata.{format}").is_file()
+
+
+def test_publishing_again_reuses_the_key_and_gives_the_same_bytes(pluralis: Any, here: Path) -> None:
+    assert publish(pluralis).code == 0
+    first = {p.name: p.read_bytes() for p in (here / "release").iterdir()}
+    shuffled = pl.read_csv(here / "table.csv", infer_schema=False).sample(fraction=1.0, shuffle=True, seed=1)
+    (here / "table.csv").write_bytes(write_csv_bytes(shuffled.select(list(reversed(shuffled.columns)))))
+    assert publish(pluralis, "--replace").code == 0
+    assert {p.name: p.read_bytes() for p in (here / "release").iterdir()} == first
+
+
+def test_method_and_options_from_the_command_line(pluralis: Any, here: Path) -> None:
+    ran = publish(pluralis, "--method", "mondrian", "--set", "mode=relaxed", "--json")
+    assert ran.code == 0, ran.err
+    manifest = json.loads((here / "release" / "manifest.json").read_text())
+    assert manifest["method"] == "mondrian"
+    assert manifest["parameters"]["options"] == {"mode": "relaxed"}
+
+
+def test_an_impossible_policy_exits_3_and_writes_nothing(pluralis: Any, here: Path) -> None:
+    (here / "policy.yaml").write_text(POLICY.replace("l: 2", "l: 3"))
+    ran = publish(pluralis)
+    assert ran.code == 3
+    assert "largest l it allows is 2" in ran.err
+    assert not (here / "release").exists()
+    assert not (here / "release.private").exists()
+    assert sorted(p.name for p in here.iterdir()) == ["policy.yaml", "table.csv"]
+
+
+def test_a_refused_audit_exits_1_and_writes_nothing(pluralis: Any, here: Path) -> None:
+    """B3: linked secrets and an adversary who knows one of them."""
+    (here / "policy.yaml").write_text(
+        POLICY.replace("{role: quasi}", "{role: sensitive, l: 2}").replace(
+            "publish: {method: bsgi}",
+            "adversaries: [{knows: [age, postcode, gender]}]\npublish: {method: bsgi, variant: paper, suppress: 0.9}",
+        )
+    )
+    ran = publish(pluralis)
+    assert ran.code == 1
+    assert "nothing was published" in ran.err
+    assert sorted(p.name for p in here.iterdir()) == ["policy.yaml", "table.csv"]
+
+
+def test_a_test_key_is_stamped_and_refused(pluralis: Any, here: Path) -> None:
+    assert publish(pluralis, "--test-key").code == 0
+    assert json.loads((here / "release" / "manifest.json").read_text())["test"] is True
+    ran = pluralis("audit", "release")
+    assert ran.code == 1
+    assert "secret key" in ran.out
+    assert pluralis("audit", "release", "--allow-test").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["publish", "table.csv", "--policy", "policy.yaml"], "--out"),
+        (["publish", "nowhere.csv", "--policy", "policy.yaml", "--out", "x"], "nowhere.csv"),
+        (["publish", "table.csv", "--policy", "nowhere.yaml", "--out", "x"], "nowhere.yaml"),
+        (["publish", "table.csv", "--policy", "policy.yaml", "--out", "x", "--method", "bsgj"], "Did you mean 'bsgi'"),
+        (["publish", "table.csv", "--policy", "policy.yaml", "--out", "x", "--set", "refine"], "key=value"),
+        (["publish", "table.csv", "--policy", "policy.yaml", "--out", "x", "--set", "refine=many"], "refine"),
+        (["publish", "table.csv", "--policy", "policy.yaml", "--out", "no/where/x"], "Create it first"),
+        (["audit", "nowhere"], "nowhere"),
+        (["audit", "."], "manifest.json"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_bad_usage_exits_2_with_a_remedy(pluralis: Any, here: Path, words: list[str], said: str) -> None:
+    ran = pluralis(*words)
+    assert ran.code == 2
+    assert said in ran.err
+    assert sorted(p.name for p in here.iterdir()) == ["policy.yaml", "table.csv"]
+
+
+def test_profile(pluralis: Any) -> None:
+    shown = pluralis("profile", "table.csv")
+    assert shown.code == 0
+    assert "largest l" in shown.out
+    look = pluralis("profile", "table.csv", "--json").json
+    disease = next(c for c in look["columns"] if c["name"] == "disease")
+    assert (disease["distinct"], disease["largest_l"], disease["top_value"]) == (3, 2, "Obesity")
+    assert next(c for c in look["columns"] if c["name"] == "name")["role"] == "identifier"
+
+
+def test_init_writes_a_policy_that_publishes(pluralis: Any, here: Path) -> None:
+    ran = pluralis("init", "table.csv", "-o", "first.yaml")
+    assert ran.code == 0, ran.err
+    policy = Policy.read(here / "first.yaml")
+    assert policy.columns["disease"].role == "sensitive"
+    assert pluralis("publish", "table.csv", "--policy", "first.yaml", "--out", "release").code == 0
+    again = pluralis("init", "table.csv", "-o", "first.yaml")
+    assert again.code == 2
+    assert "exists already" in again.err
+
+
+def test_init_proposes_who_knows_one_secret_where_there_are_several(pluralis: Any, here: Path) -> None:
+    table = pl.DataFrame({"age": [1, 2, 3, 4], "disease": list("abcd"), "salary": ["1", "2", "3", "4"]})
+    (here / "two.csv").write_bytes(write_csv_bytes(table))
+    assert pluralis("init", "two.csv", "-o", "two.yaml").code == 0
+    assert Policy.read(here / "two.yaml").links_are_known
+
+
+def test_methods(pluralis: Any) -> None:
+    assert "guarantees" in pluralis("methods").out
+    assert {"bsgi", "mondrian", "incognito"} <= set(pluralis("methods", "--json").json)
+
+
+def test_demo_tells_where_to_look(pluralis: Any, here: Path) -> None:
+    ran = pluralis("demo", "--out", "demo")
+    assert ran.code == 0, ran.err
+    assert "Where to look" in ran.out
+    assert (here / "demo" / "release.private" / "report.html").is_file()
+    assert pluralis("audit", "demo/release", "--original", "demo/discharges.csv").code == 0
+    assert pluralis("demo", "--out", "demo").code == 0
+    assert pluralis("demo", "--out", ".").code == 2
+
+
+def test_the_installed_command_is_quick_to_help() -> None:
+    """Heavy imports happen inside commands: --help loads neither numba nor polars."""
+    script = "import sys; sys.argv = ['pluralis', '--help']\nfrom pluralis.present.cli import app\n"
+    script += "try: app()\nexcept SystemExit: pass\n"
+    script += "print(sorted({'numba', 'polars', 'numpy', 'pydantic', 'scipy'} & set(sys.modules)), file=sys.stderr)"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={**os.environ, "NO_COLOR": "1"}
+    )
+    assert "publish" in ran.stdout
+    assert ran.stderr.strip() == "[]"
+
+
+def test_no_secret_in_the_bytes(pluralis: Any, here: Path) -> None:
+    """Neither the key, nor names, nor paths, nor a dropped value stands in the released files."""
+    canary = PATIENTS.with_columns(secret_note=pl.lit("CANARY-7f3a"))
+    (here / "table.csv").write_bytes(write_csv_bytes(canary))
+    (here / "policy.yaml").write_text(POLICY + "others: drop\n")
+    assert publish(pluralis, "--format", "csv").code == 0
+    key = (here / "release.private" / "key").read_text().strip()
+    for file in (here / "release").iterdir():
+        text = file.read_text()
+        for word in ("CANARY", "secret_note", "Alice", "Gavin", key, str(here), "table.csv"):
+            assert word not in text, (file.name, word)

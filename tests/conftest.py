@@ -1,0 +1,33 @@
+"""Where the tests find data, and settings that all of them share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "pluralis", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("pluralis")
+
+
+def data_folder() -> Path:
+    """PLURALIS_DATA, or shared/data beside the checkout."""
+    return Path(os.environ.get("PLURALIS_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+
+def data_file(name: str) -> Path:
+    """A public data set, or a skip that says how to get it."""
+    path = data_folder() / name
+    if not path.exists():
+        pytest.skip(f"{name} is not there: put it in a folder and set PLURALIS_DATA to that folder")
+    return path
+
+
+@pytest.fixture(scope="session")
+def adult() -> Path:
+    """UCI Adult without records that have a missing value, 30,162 rows."""
+    return data_file("adult_clean_30162.csv.gz")
