@@ -1,0 +1,151 @@
+"""Every method meets one contract; a new method inherits these checks by being there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tables import policy_of
+
+from pluralis.audit import audit
+from pluralis.datasets.hospital import hospital_discharges
+from pluralis.errors import Infeasible, PolicyError
+from pluralis.methods import method_for, methods
+from pluralis.plan import LEFT_OUT
+from pluralis.policy import Policy
+from pluralis.publish import publish
+from pluralis.randomness import Draw, Key
+from pluralis.table import encode
+
+ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "age": {"role": "quasi", "type": "number"},
+    "gender": {"role": "quasi"},
+    "zipcode": {"role": "quasi", "hierarchy": {"mask": "right"}, "weight": 2},
+    "race": {"role": "quasi"},
+    "admission": {"role": "plain"},
+    "diagnosis": {"role": "sensitive", "l": 3},
+    "insurer": {"role": "sensitive", "l": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    table = hospital_discharges(rows=600)
+    gaps = np.arange(table.height) % 17 == 0
+    return table.with_columns(
+        pl.when(pl.Series(gaps)).then(None).otherwise(pl.col("age")).alias("age"),
+        pl.when(pl.Series(np.roll(gaps, 3))).then(None).otherwise(pl.col("race")).alias("race"),
+    )
+
+
+def policy_for(method: str, **more: Any) -> Policy:
+    return policy_of(ATTRIBUTES, others="drop", person="patient", method=method, suppress=0.2, **more)
+
+
+def every_row_once_or_counted(method: str, people: pl.DataFrame) -> None:
+    policy = policy_for(method)
+    table = encode(people, policy)
+    plan = method_for(policy).plan(table, policy, Draw(Key.test()))
+    assert plan.group_of.shape == (table.rows,)
+    assert plan.left_out <= 0.2 * table.rows
+    assert sorted(set(plan.group_of.tolist()) - {LEFT_OUT}) == list(range(plan.groups))
+    release = publish(people, policy, key=Key.test())
+    assert release.manifest.rows + release.manifest.suppressed == people.height
+
+
+def no_group_holds_a_person_twice(method: str, people: pl.DataFrame) -> None:
+    policy = policy_for(method)
+    table = encode(people, policy)
+    plan = method_for(policy).plan(table, policy, Draw(Key.test()))
+    assert table.person is not None
+    kept = plan.group_of != LEFT_OUT
+    pairs = list(zip(plan.group_of[kept].tolist(), table.person[kept].tolist(), strict=True))
+    assert len(pairs) == len(set(pairs))
+
+
+def same_key_same_tables_whatever_the_order(method: str, people: pl.DataFrame) -> None:
+    policy = policy_for(method)
+    first = publish(people, policy, key=Key.test())
+    shuffled = people.sample(fraction=1.0, shuffle=True, seed=3).select(list(reversed(people.columns)))
+    second = publish(shuffled, policy, key=Key.test())
+    assert first.manifest == second.manifest
+    assert first.tables["microdata"].equals(second.tables["microdata"])
+
+
+def another_key_another_numbering(method: str, people: pl.DataFrame) -> None:
+    policy = policy_for(method)
+    tables = [publish(people, policy, key=Key(bytes([i] * 32))).tables["microdata"] for i in (1, 2)]
+    assert not tables[0].equals(tables[1])
+
+
+def input_untouched(method: str, people: pl.DataFrame) -> None:
+    before = people.clone()
+    publish(people, policy_for(method), key=Key.test())
+    assert people.equals(before)
+
+
+def audit_passes(method: str, people: pl.DataFrame) -> None:
+    release = publish(people, policy_for(method), key=Key.test())
+    verdict = audit(release, original=people, allow_test=True)
+    assert verdict.holds, verdict.failures
+    assert len(verdict.findings) == 1 + 1 + 2 + 3  # agreement, the test key, two claims, three about the original
+
+
+def missing_values_are_a_category_of_their_own(method: str, people: pl.DataFrame) -> None:
+    release = publish(people, policy_for(method), key=Key.test())
+    assert release.manifest.rows + release.manifest.suppressed == people.height
+    ages = release.tables["microdata"]["age"]
+    assert not ages.str.contains("null|nan|NaN").any()
+
+
+def k_is_kept(method: str, people: pl.DataFrame) -> None:
+    release = publish(people, policy_for(method, k=3), key=Key.test())
+    verdict = audit(release, allow_test=True)
+    assert verdict.holds
+    assert next(f for f in verdict.findings if "at least 3 rows" in f.claim).measured >= 3
+
+
+def impossible_l_is_refused(method: str, people: pl.DataFrame) -> None:
+    attributes = {**ATTRIBUTES, "insurer": {"role": "sensitive", "l": 200}}
+    with pytest.raises(Infeasible, match="insurer"):
+        publish(people, policy_of(attributes, others="drop", person="patient", method=method), key=Key.test())
+
+
+def unknown_options_are_refused(method: str, people: pl.DataFrame) -> None:
+    with pytest.raises(PolicyError, match="no option 'colour'"):
+        publish(people, policy_for(method, options={"colour": 1}), key=Key.test())
+
+
+def it_says_what_it_is(method: str, people: pl.DataFrame) -> None:
+    known = methods()[method]
+    assert known.name == method
+    assert known.title
+    assert known.paper
+    assert known.guarantee
+    assert known.breaks
+    release = publish(people, policy_for(method), key=Key.test())
+    assert set(known.breaks) <= set(release.manifest.breaks)
+
+
+CHECKS: list[Callable[[str, pl.DataFrame], None]] = [
+    every_row_once_or_counted,
+    no_group_holds_a_person_twice,
+    same_key_same_tables_whatever_the_order,
+    another_key_another_numbering,
+    input_untouched,
+    audit_passes,
+    missing_values_are_a_category_of_their_own,
+    k_is_kept,
+    impossible_l_is_refused,
+    unknown_options_are_refused,
+    it_says_what_it_is,
+]
+
+
+@pytest.mark.parametrize("method", list(methods()))
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_contract(method: str, check: Callable[[str, pl.DataFrame], None], people: pl.DataFrame) -> None:
+    check(method, people)
