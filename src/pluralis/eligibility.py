@@ -61,25 +61,52 @@ def require_eligible(
             for code in np.flatnonzero(target < counts):
                 holders = rank[kept[rank] & (column.codes[rank] == code)]
                 kept[holders[target[code] :]] = False
-            _require_allowance(table, column, ls[column.name], policy.publish.suppress, int((~kept).sum()))
+            left_out = int((~kept).sum())
+            if left_out == table.rows or not allows(policy.publish.suppress, left_out, table.rows):
+                raise Infeasible(_too_common(table, column, ls[column.name], left_out))
     return np.flatnonzero(kept)
 
 
-def _require_allowance(table: Table, column: Column, l: int, allowance: float, left_out: int) -> None:
-    counts = column.counts
-    if left_out < table.rows and left_out <= allowance * table.rows:
-        return
+def allows(suppress: float, left_out: int, rows: int) -> bool:
+    """Whether so many rows may be left out.
+
+    >>> allows(0.58, 58, 100), allows(0.58, 59, 100)
+    (True, False)
+    """
+    return left_out <= suppress * rows + 1e-9 * rows
+
+
+def _allowance(left_out: int, rows: int) -> float:
+    """A suppress, in thousandths, that is enough."""
+    return float(np.ceil(1000 * left_out / rows) / 1000)
+
+
+def _too_common(table: Table, column: Column, l: int, left_out: int) -> str:
+    """Why an attribute cannot be l-diverse, and what would help."""
+    counts, rows = column.counts, table.rows
     top = int(counts.argmax())
     value, most, best = column.text(top), int(counts[top]), largest_l(counts)
-    said = f"{column.name!r} cannot be {l}-diverse: {value!r} fills {most:,} of {table.rows:,} rows "
-    said += f"({most / table.rows:.1%}). "
+    said = f"{column.name!r} cannot be {l}-diverse: {value!r} fills {most:,} of {rows:,} rows ({most / rows:.1%}). "
+    if best >= l:
+        said = f"{column.name!r} cannot be {l}-diverse once another attribute's surplus is left out. "
+        best = l - 1
     if best < 2:
         said += "It is too skewed for any guarantee better than its own top frequency"
     else:
         said += f"The largest l it allows is {best}; set l: {best}"
-    share = np.ceil(1000 * left_out / table.rows) / 1000
-    said += f", or allow suppress: {share:g}." if left_out < table.rows and share < 1 else "."
-    raise Infeasible(said)
+    share = _allowance(left_out, rows)
+    return said + (f", or allow suppress: {share:g}." if share < 1 else ".")
+
+
+def require_allowance(group_of: npt.NDArray[np.int64], suppress: float) -> None:
+    """Refuse a plan that leaves out more rows than the policy allows."""
+    rows, left_out = group_of.size, int((group_of < 0).sum())
+    if not allows(suppress, left_out, rows):
+        raise Infeasible(
+            f"{left_out:,} of {rows:,} rows fit no group: every group that could take them holds the same "
+            "people or values. "
+            f"Allow suppress: {_allowance(left_out, rows):g}, lower l, or protect fewer attributes."
+        )
 
 
 def require_sensitive(table: Table, method: str) -> None:

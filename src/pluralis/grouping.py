@@ -1,33 +1,39 @@
-"""What grouping methods share: bringing in rows that fit nowhere, and keeping the rows of one person apart."""
+"""What grouping methods share: bringing in rows that fit no group."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.errors import Infeasible
 from pluralis.kernels.select import Rules
+from pluralis.plan import LEFT_OUT
 
 Rows = npt.NDArray[np.int64]
 
 
-def merge_until_diverse(group_of: Rows, unplaced: Rows, rules: Rules, ls: Rows) -> Rows:
-    """Give each unplaced row a group of its own by merging whole groups until every attribute is l_i-diverse there.
+def merge_until_diverse(group_of: Rows, unplaced: Rows, rules: Rules, ls: Rows) -> tuple[Rows, Rows]:
+    """Bring unplaced rows into groups by merging whole groups until every attribute is l_i-diverse there.
 
-    It ends: a table that is eligible for every attribute is itself such a group (unless people stand in the way, which
-    is refused). Each merge takes the group that dilutes the commonest value most.
+    Returns the groups, and the rows for which even that failed. Without people it never fails on a table that is
+    eligible for every attribute, for such a table is itself one diverse group. Each merge takes what dilutes the
+    commonest value most: a group, or another unplaced row.
     """
     group_of = group_of.copy()
+    group_of[unplaced] = group_of.max(initial=-1) + 1 + np.arange(unplaced.size)  # groups of one, not diverse yet
+    failed = []
     for row in unplaced:
-        mine = np.array([row], np.int64)
+        before = group_of.copy()
+        mine = np.flatnonzero(group_of == group_of[row])
         while (worst := _worst(mine, rules, ls)) is not None:
-            attribute, value = worst
-            group = _most_diluting(group_of, mine, rules, int(ls[attribute]), attribute, value)
-            members = np.flatnonzero(group_of == group)
-            group_of[members] = -1
-            mine = np.concatenate([mine, members])
-        group_of[mine] = group_of.max() + 1
-    return group_of
+            group = _most_diluting(group_of, mine, rules, int(ls[worst[0]]), *worst)
+            if group is None:
+                group_of = before
+                group_of[row] = LEFT_OUT
+                failed.append(row)
+                break
+            mine = np.concatenate([mine, np.flatnonzero(group_of == group)])
+            group_of[mine] = group_of[row]
+    return group_of, np.array(failed, np.int64)
 
 
 def _worst(rows: Rows, rules: Rules, ls: Rows) -> tuple[int, int] | None:
@@ -41,19 +47,15 @@ def _worst(rows: Rows, rules: Rules, ls: Rows) -> tuple[int, int] | None:
     return worst
 
 
-def _most_diluting(group_of: Rows, mine: Rows, rules: Rules, l: int, attribute: int, value: int) -> int:
+def _most_diluting(group_of: Rows, mine: Rows, rules: Rules, l: int, attribute: int, value: int) -> int | None:
+    """The other group with most rows beyond l times those that hold the value, and none of the same people."""
     placed = group_of >= 0
     sizes = np.bincount(group_of[placed])
     holders = np.bincount(group_of[placed & (rules.secrets[attribute] == value)], minlength=sizes.size)
-    gain = np.where(sizes > 0, sizes - l * holders, 0)
+    gain = sizes - l * holders
+    gain[group_of[mine[0]]] = 0
     if rules.person.size:
         known = np.isin(rules.person, rules.person[mine]) & placed
         gain[np.unique(group_of[known])] = 0
-    best = int(gain.argmax()) if gain.size else -1
-    if best < 0 or gain[best] <= 0:
-        raise Infeasible(
-            f"{mine.size} rows fit no group: every group that could take them holds the same people or values. "
-            "Allow a small "
-            "suppress, lower l, or protect fewer attributes."
-        )
-    return best
+    best = int(gain.argmax())
+    return best if gain[best] > 0 else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pluralis.errors import PolicyError
-from pluralis.labels import ALL, MISSING, interval_label
+from pluralis.labels import ALL, interval_label, number_text
 
 MAX_BYTES = 64 << 20
 _AUTOMATIC_LEVELS = 5
+_NO_LABEL = "\x00"  # of the missing value, which is published as null: no line of a file can be it
 
 
 @dataclass(frozen=True)
@@ -49,41 +51,31 @@ class Hierarchy:
 
     def nodes(self) -> npt.NDArray[np.int32]:
         """`nodes()[i, h]`: the ancestor of leaf i at level h, numbered from 0 within its level in leaf order."""
-        out = np.empty((len(self.leaves), self.depth), dtype=np.int32)
+        out = np.zeros((len(self.leaves), self.depth), dtype=np.int32)
         for h, labels in enumerate(self.labels):
-            changes = [0] + [int(a != b) for a, b in pairwise(labels)]
-            out[:, h] = np.cumsum(changes)
+            names = np.array(labels, dtype=object)
+            out[1:, h] = np.cumsum(names[1:] != names[:-1])
         return out
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[str]], where: str = "hierarchy") -> Hierarchy:
         """Check the lines of a tree (leaf first, root last) and put its leaves in order."""
-        return cls._checked(rows, where, share=None)
-
-    @classmethod
-    def _checked(cls, rows: Sequence[Sequence[str]], where: str, share: npt.NDArray[np.float64] | None) -> Hierarchy:
         _check_tree(rows, where)
-        rows = [[*row[:-1], ALL] for row in rows]
-        if share is None:
-            # ancestors first, so that the leaves of a node stand together; then as in the file's domain
-            order = sorted(range(len(rows)), key=lambda i: (*reversed(rows[i]),))
-            rows = [rows[i] for i in order]
-        labels = tuple(zip(*rows, strict=True))
-        if share is None:
-            share = np.zeros((len(rows), len(labels)))
-            for h in range(1, len(labels)):
-                sizes: dict[str, int] = {}
-                for label in labels[h]:
-                    sizes[label] = sizes.get(label, 0) + 1
-                covered = np.array([sizes[label] for label in labels[h]])
-                share[:, h] = np.where(covered == 1, 0.0, covered / len(rows))
-            share[:, -1] = 1.0
+        # ancestors first, so that the leaves of a node stand together
+        lines = sorted(([*row[:-1], ALL] for row in rows), key=lambda line: (*reversed(line),))
+        labels = tuple(zip(*lines, strict=True))
+        share = np.zeros((len(lines), len(labels)))
+        for h in range(1, len(labels)):
+            sizes = Counter(labels[h])
+            covered = np.array([sizes[label] for label in labels[h]])
+            share[:, h] = np.where(covered == 1, 0.0, covered / len(lines))
+        share[:, -1] = 1.0
         return cls(labels, share)
 
     def with_missing(self) -> Hierarchy:
         """The same tree with one more leaf, the missing value, directly below the root."""
         lines = [list(line) for line in zip(*self.labels, strict=True)]
-        lines.append([MISSING] * (self.depth - 1) + [ALL])
+        lines.append([_NO_LABEL] * (self.depth - 1) + [ALL])
         last = np.zeros((1, self.depth))
         last[0, -1] = 1.0
         return Hierarchy(tuple(zip(*lines, strict=True)), np.vstack([self.share, last]))
@@ -194,19 +186,21 @@ def interval_hierarchy(values: Sequence[float], widths: Sequence[float], start: 
     ('[20, 24]', '[20, 24]', '[25, 29]')
     """
     whole = all(isinstance(v, int) for v in values) and all(float(w).is_integer() for w in [*widths, start])
-    domain = max(values[-1] - values[0], 0)
-    lines: list[list[str]] = []
+    numbers = np.array(values, dtype=np.float64)
+    domain = float(np.ptp(numbers)) if numbers.size else 0.0
+    labels: list[tuple[str, ...]] = [tuple(number_text(value) for value in values)]
     share = np.zeros((len(values), len(widths) + 2))
-    for i, value in enumerate(values):
-        line = [interval_label(value, value)]
-        for h, width in enumerate(widths, start=1):
-            low = start + ((value - start) // width) * width
-            high = low + width - 1 if whole else low + width
-            line.append(interval_label(int(low), int(high)) if whole else interval_label(low, high))
-            share[i, h] = min(1.0, (high - low) / domain) if domain else 0.0
-        lines.append([*line, ALL])
+    for h, width in enumerate(widths, start=1):
+        lows, place = np.unique(start + np.floor((numbers - start) / width) * width, return_inverse=True)
+        names = [interval_label(int(v), int(v + width - 1)) if whole else interval_label(v, v + width) for v in lows]
+        labels.append(tuple(names[i] for i in place))
+        reach = width - 1 if whole else width
+        share[:, h] = min(1.0, reach / domain) if domain else 0.0
+    labels.append((ALL,) * len(values))
     share[:, -1] = 1.0
-    return Hierarchy._checked(lines, where, share)
+    if len({*labels[0]}) < len(values):
+        raise PolicyError(f"{where}: numbers that differ only beyond the digits shown. Round them, or use type: text.")
+    return Hierarchy(tuple(labels), share)
 
 
 def automatic_hierarchy(values: Sequence[str] | Sequence[float], number: bool, where: str) -> Hierarchy:

@@ -17,8 +17,8 @@ from typing import Any, Literal, Self
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pluralis.errors import ReleaseError
 from pluralis.csvfile import read_release_csv
+from pluralis.errors import ReleaseError
 
 FORMAT = "pluralis-release"
 VERSION = 1

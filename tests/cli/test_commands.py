@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
-from tables import PATIENTS
 
 from pluralis.csvfile import write_csv_bytes
 from pluralis.policy import Policy
 from pluralis.present.cli import app, run
+from tables import PATIENTS
 
 POLICY = """\
 version: 1

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tables import policy_of
 
 from pluralis.audit import audit
 from pluralis.datasets.hospital import hospital_discharges
@@ -19,6 +18,7 @@ from pluralis.policy import Policy
 from pluralis.publish import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table import encode
+from tables import policy_of
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "age": {"role": "quasi", "type": "number"},

@@ -8,9 +8,18 @@ from pluralis.datasets.hospital import ADMISSIONS, DIAGNOSES, PROCEDURES, STAYS,
 from pluralis.errors import InputError
 
 SCHEMA = {
-    "patient": pl.String, "hospital": pl.String, "age": pl.Int64, "gender": pl.String, "zipcode": pl.String,
-    "county": pl.String, "race": pl.String, "admission": pl.String, "diagnosis": pl.String,
-    "procedure": pl.String, "insurer": pl.String, "charges": pl.Int64,
+    "patient": pl.String,
+    "hospital": pl.String,
+    "age": pl.Int64,
+    "gender": pl.String,
+    "zipcode": pl.String,
+    "county": pl.String,
+    "race": pl.String,
+    "admission": pl.String,
+    "diagnosis": pl.String,
+    "procedure": pl.String,
+    "insurer": pl.String,
+    "charges": pl.Int64,
 }
 MOST_COMMON_AT_MOST = {"diagnosis": 0.11, "procedure": 0.30, "insurer": 0.42}
 BIRTHS = ["normal birth", "premature birth"]
@@ -33,6 +42,7 @@ def eta_squared(table: pl.DataFrame, value: pl.Expr, by: str) -> float:
 
 
 # The table.
+
 
 @pytest.mark.parametrize("rows", [1, 2, 1000, 100_000])
 def test_as_many_rows_as_asked_and_always_the_same_columns(rows):
@@ -71,10 +81,20 @@ def test_cells_look_as_documented(stays):
     assert ((stays["charges"] > 0) & (stays["charges"] % 100 == 0)).all()
 
 
-@pytest.mark.parametrize(("column", "values"), [
-    ("hospital", 30), ("gender", 2), ("zipcode", 300), ("county", 20), ("race", 6), ("insurer", 7),
-    ("admission", len(ADMISSIONS)), ("diagnosis", len(DIAGNOSES)), ("procedure", len(PROCEDURES)),
-])
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("hospital", 30),
+        ("gender", 2),
+        ("zipcode", 300),
+        ("county", 20),
+        ("race", 6),
+        ("insurer", 7),
+        ("admission", len(ADMISSIONS)),
+        ("diagnosis", len(DIAGNOSES)),
+        ("procedure", len(PROCEDURES)),
+    ],
+)
 def test_every_value_of_the_world_occurs(stays, column, values):
     assert stays[column].n_unique() == values
 
@@ -88,10 +108,12 @@ def test_no_value_is_too_common_for_the_demo_policy(rows, seed, column, bound):
 
 # Its people.
 
+
 def test_a_person_keeps_gender_race_and_zipcode_and_ages_two_years_at_most(stays):
     people = stays.group_by("patient").agg(
         pl.col("gender", "race", "zipcode").n_unique(),
-        grows=pl.col("age").diff().min().fill_null(0), span=pl.col("age").max() - pl.col("age").min(),
+        grows=pl.col("age").diff().min().fill_null(0),
+        span=pl.col("age").max() - pl.col("age").min(),
     )
     assert people.select(pl.col("gender", "race", "zipcode").max()).row(0) == (1, 1, 1)
     assert people["grows"].min() == 0
@@ -128,6 +150,7 @@ def test_people_are_treated_nearby(stays):
 
 # Their diseases.
 
+
 def test_every_procedure_of_a_disease_has_a_price():
     """A misspelt procedure would otherwise have weight zero and go unnoticed."""
     assert {name for disease in DIAGNOSES for name in disease.procedures} == set(PROCEDURES)
@@ -155,9 +178,14 @@ def test_only_men_past_fifty_have_prostate_disease(stays):
 
 def test_every_stay_is_one_the_table_of_diseases_allows(stays):
     allowed = pl.DataFrame(
-        [(disease.name, *disease.ages[::2], how, what) for disease in DIAGNOSES
-         for how in disease.arrival for what in disease.procedures],
-        schema=["diagnosis", "youngest", "oldest", "admission", "procedure"], orient="row",
+        [
+            (disease.name, *disease.ages[::2], how, what)
+            for disease in DIAGNOSES
+            for how in disease.arrival
+            for what in disease.procedures
+        ],
+        schema=["diagnosis", "youngest", "oldest", "admission", "procedure"],
+        orient="row",
     )
     found = stays.join(allowed, on=["diagnosis", "admission", "procedure"])
     assert found.height == stays.height

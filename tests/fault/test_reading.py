@@ -147,9 +147,7 @@ def test_06_a_stray_quote_is_refused(file):
     refused(file('age,disease\n"30" ,flu\n'), "line 2", "text after the closing quote of field 1")
 
 
-@pytest.mark.parametrize(
-    "text", ["age,disease\r30,flu\r31,hiv\r", "a,b\n1,2\r", "a,b\n1,x\ry\n", 'a,b\n1,"x"\ry\n']
-)
+@pytest.mark.parametrize("text", ["age,disease\r30,flu\r31,hiv\r", "a,b\n1,2\r", "a,b\n1,x\ry\n", 'a,b\n1,"x"\ry\n'])
 def test_06_lone_carriage_returns_are_refused(file, text):
     refused(file(text), "people.csv line", "carriage return", "CRLF")
 
@@ -430,9 +428,7 @@ def test_an_unreadable_file_is_refused(file, monkeypatch):
         refused(path, path.name, "Permission denied")
 
 
-@pytest.mark.parametrize(
-    "magic", [gzip.compress(b"a\n1\n"), b"PK\x03\x04rest", b"PAR1rest", b"\xd0\xcf\x11\xe0rest"]
-)
+@pytest.mark.parametrize("magic", [gzip.compress(b"a\n1\n"), b"PK\x03\x04rest", b"PAR1rest", b"\xd0\xcf\x11\xe0rest"])
 def test_other_kinds_of_file_are_recognised(file, magic):
     refused(file(magic), "people.csv is a", "whatever its name says")
 
@@ -512,9 +508,7 @@ def test_pandas_without_pyarrow(monkeypatch):
 
 def test_pandas_that_holds_no_single_values_is_refused():
     for value in ([1], {"a": 1}, np.array([1, 2]), b"x"):
-        refused(
-            pd.DataFrame({"age": pd.Series([value, value], dtype=object)}), "'age' holds", "not single values"
-        )
+        refused(pd.DataFrame({"age": pd.Series([value, value], dtype=object)}), "'age' holds", "not single values")
     refused(pd.DataFrame({0: [1]}), "column 1 is named 0", "not text")
     refused(pd.DataFrame({"age": pd.Series(["\ud800"], dtype=object)}), "cannot be read")
 
@@ -625,11 +619,7 @@ def dropped() -> pl.DataFrame:
     frame = pl.DataFrame({"text": words, "row": [0, 1, 2, 3]}).with_columns(
         pl.col("text").cast(pl.Categorical).alias("category"),
         pl.col("text").cast(pl.Enum([*sorted(set(words)), "canary-unused"])).alias("enum"),
-        pl.col("text")
-        .cast(pl.Enum([*sorted(set(words)), "canary-unused"]))
-        .implode()
-        .over("row")
-        .alias("list"),
+        pl.col("text").cast(pl.Enum([*sorted(set(words)), "canary-unused"])).implode().over("row").alias("list"),
     )
     kept = frame.filter(pl.col("row") != 1)
     masked = pl.when(pl.col("row") != 3).then(pl.exclude("row"))

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tables import policy_of
-from worlds import highest_posterior
 
 from pluralis.audit import audit
 from pluralis.errors import Infeasible
 from pluralis.labels import ALL, read_interval, read_set
 from pluralis.publish import publish
 from pluralis.randomness import Key
+from tables import policy_of
+from worlds import highest_posterior
 
 
 def covers(row: Any, person: Any) -> bool:

@@ -103,7 +103,8 @@ def _cut(space, order, keys, begin, end):
     """Split rows where they differ most: (the place of the cut), or -1 where all rows are equal.
 
     Numbers and leaves are cut in the middle. Codes are cut between two values, nearest to the middle: two rows of
-    different code cost much more than two that lie on both sides of a number's median.
+    different code cost much more than two that lie on both sides of a number's median. Where that would leave less than
+    an eighth on one side they are cut in the middle too, so that no tree is deeper than a search has room for.
     """
     best, widest = 0.0, -1
     for j in range(space.kinds.size):
@@ -141,6 +142,8 @@ def _cut(space, order, keys, begin, end):
     upto = (
         below if below > 0 and (begin + below + equal == end or middle - begin - below <= equal // 2) else below + equal
     )
+    if 8 * min(upto, end - begin - upto) < end - begin:
+        return middle
     after = upto > below
     place = begin
     for at in range(begin, end):
@@ -252,7 +255,10 @@ def least_loss(space, forest, node, box):
 
 @njit(cache=True)
 def allowed(rules, members, size, row):
-    """Whether a row may join: no person twice, no sensitive value more often than its cap."""
+    """Whether a row may join: it holds what is needed, no person twice, no sensitive value more often than its cap."""
+    for a in range(rules.caps.size):
+        if rules.needed[a] >= 0 and rules.secrets[a, row] != rules.needed[a]:
+            return False
     if rules.person.size > 0:
         for i in range(size):
             if rules.person[members[i]] == rules.person[row]:

@@ -102,7 +102,8 @@ def _how_well(rules, ls, groups, group, row):
 def place(space, rules, ls, groups, row, literal, usual):
     """Put a row where it costs least; -1 where no group can take it.
 
-    `literal` is Figure 3 of the paper: a group that lacks the value if there is one, else any; least IL(e ∪ t).
+    `literal` is Figure 3 of the paper: a group that lacks the value if there is one, else any that lacks the person;
+    least IL(e ∪ t).
     Otherwise the row goes only where every attribute stays l-diverse, to a group of the `usual` size if one can take
     it, where the whole loss grows least.
     """
@@ -118,8 +119,12 @@ def place(space, rules, ls, groups, row, literal, usual):
             member = groups.head[group]
             while member >= 0:
                 if rules.secrets[0, member] == rules.secrets[0, row]:
-                    tier = 0
+                    tier = min(tier, 0)
+                if rules.person.size > 0 and rules.person[member] == rules.person[row]:
+                    tier = -1
                 member = groups.link[member]
+            if tier < 0:
+                continue
         elif well == 0:
             continue
         else:

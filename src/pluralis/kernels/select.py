@@ -26,6 +26,7 @@ class Rules(NamedTuple):
     secrets: np.ndarray  # int32[attribute, row]; attribute 0 makes the buckets
     caps: np.ndarray
     person: np.ndarray  # int32[row], or empty
+    needed: np.ndarray  # int64[attribute]: the value that the next row must hold, or -1
 
 
 class Buckets(NamedTuple):
@@ -36,6 +37,7 @@ class Buckets(NamedTuple):
     rows: np.ndarray  # bucket after bucket, each in drawn order
     cursor: np.ndarray  # where the first free row may be
     taken: np.ndarray  # bool[row]
+    holders: np.ndarray  # int64[attribute, value]: free rows that hold a value
 
 
 class Outcome(NamedTuple):
@@ -95,6 +97,32 @@ def _next_row(space, forests, rules, buckets, group, room, limit):
 
 
 @njit(cache=True)
+def _quotas(rules, buckets, left, l, quotas):
+    """Slack for the attributes that make no buckets: (value, rows) that this group must take of their commonest value.
+
+    The groups still to come can take caps[a] rows of it each; what is beyond that must go now.
+    """
+    later = (left - l) // l
+    for a in range(1, rules.caps.size):
+        value = np.argmax(buckets.holders[a])
+        quotas[a, 0] = value
+        quotas[a, 1] = min(rules.caps[a], buckets.holders[a, value] - rules.caps[a] * later)
+
+
+@njit(cache=True)
+def _need(rules, members, size, l, quotas):
+    """Ask for a value where the places left are just enough for its quota; whether any was asked for."""
+    asked = False
+    for a in range(1, rules.caps.size):
+        have = 0
+        for k in range(size):
+            have += rules.secrets[a, members[k]] == quotas[a, 0]
+        rules.needed[a] = quotas[a, 0] if quotas[a, 1] - have >= l - size else -1
+        asked |= rules.needed[a] >= 0
+    return asked
+
+
+@njit(cache=True)
 def _next_fullest(space, forests, rules, buckets, group, room, rank):
     """Max-l: (the nearest row of the next bucket that has a fitting one, the rank to go on from)."""
     found = NOBODY
@@ -125,6 +153,7 @@ def select_groups(space, forests, rules, buckets, outcome, slack, until):
     l = outcome.groups.shape[1]
     box = empty_box(space.kinds.size)
     members = np.empty(l, np.int64)
+    quotas = np.zeros((rules.caps.size, 2), np.int64)
     room = (np.empty(STACK, np.int64), np.empty(STACK))
     while counters[GROUPS] < until and not counters[FINISHED]:
         if buckets.ranking.size < l or buckets.sizes[buckets.ranking[l - 1]] == 0 or counters[FAILED] >= GIVE_UP:
@@ -133,11 +162,16 @@ def select_groups(space, forests, rules, buckets, outcome, slack, until):
         members[0] = _first_free(buckets, buckets.ranking[0])
         add_to_box(space, box, members, 0, members[0])
         size, rank = 1, 1
+        _quotas(rules, buckets, counters[LEFT], l, quotas)
         while size < l:
             group = (box, members, size, _open_values(rules, buckets, members, size))
             if slack:
                 limit = _bound_beyond(rules, buckets, members, size, counters[LEFT], l)
+                asked = _need(rules, members, size, l, quotas)
                 row = _next_row(space, forests, rules, buckets, group, room, limit)
+                if row == NOBODY and asked:
+                    rules.needed[:] = -1
+                    row = _next_row(space, forests, rules, buckets, group, room, limit)
             else:
                 row, rank = _next_fullest(space, forests, rules, buckets, group, room, rank)
             if row == NOBODY:
@@ -160,5 +194,7 @@ def select_groups(space, forests, rules, buckets, outcome, slack, until):
             take(space, forests[1], rules.secrets[0], members[i])
             buckets.taken[members[i]] = True
             buckets.sizes[rules.secrets[0, members[i]]] -= 1
+            for a in range(1, rules.caps.size):
+                buckets.holders[a, rules.secrets[a, members[i]]] -= 1
         counters[LEFT] -= size
         restore_ranking(buckets.sizes, buckets.ranking)

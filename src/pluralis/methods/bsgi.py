@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pluralis.eligibility import require_eligible, require_sensitive
+from pluralis.eligibility import largest_l, require_allowance, require_eligible, require_sensitive
 from pluralis.errors import Infeasible
 from pluralis.grouping import merge_until_diverse
 from pluralis.kernels.forest import Forest, plant
@@ -68,6 +68,7 @@ class Bsgi(Method):
         group_of = self._refined(space, rules, placed, int(ls.max()))
         whole = np.full(table.rows, LEFT_OUT, np.int64)
         whole[order] = group_of
+        require_allowance(whole, policy.publish.suppress)
         linked = self.variant == "paper" or not policy.links_are_known
         return Plan(kind=self.kind, group_of=numbered(whole), linked=linked)
 
@@ -78,7 +79,16 @@ class Bsgi(Method):
         """
         ls = {column.name: policy.l(column.name) for column in table.sensitive}
         first = min(ls, key=lambda name: (-ls[name], name))
+        if (policy.k or 0) > max(ls[first], largest_l(table[first].counts)):
+            raise Infeasible(
+                f"k: {policy.k} asks for groups of {policy.k}. BSGI's groups hold as many different values as "
+                "rows, and "
+                f"{first!r} allows {largest_l(table[first].counts)}. Lower k, or use method: mondrian."
+            )
         ls[first] = max(ls[first], policy.k or 0)
+        exact = any(policy.columns[name].model == "unique-distinct" for name in ls)
+        if self.variant == "hardened" and not exact:
+            ls[first] = _roomy(table, ls, first)
         for name, l in ls.items():
             attribute = policy.columns[name]
             if attribute.model == "unique-distinct" and policy.l(name) < ls[first] and self.variant == "hardened":
@@ -102,7 +112,7 @@ class Bsgi(Method):
         caps = np.ones_like(ls) if self.variant == "paper" else ls.max() // ls
         secrets = np.ascontiguousarray(np.stack([column.codes[order] for column in columns]))
         person = table.person[order] if table.person is not None else np.empty(0, np.int32)
-        return Rules(secrets, caps, person), ls
+        return Rules(secrets, caps, person, np.full(ls.size, -1, np.int64)), ls
 
     def _select(self, space: Space, rules: Rules, l: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Groups of l rows, and the rows left over, both in drawn order."""
@@ -117,6 +127,7 @@ class Bsgi(Method):
             rows=by_bucket,
             cursor=starts[:-1].copy(),
             taken=np.zeros(rows, np.bool_),
+            holders=np.stack([np.bincount(codes, minlength=rules.secrets.max() + 1) for codes in rules.secrets]),
         )
         outcome = Outcome(np.empty((rows // l, l), np.int64), np.empty(rows, np.int64), np.array([0, 0, rows, 0, 0]))
         planted = 2 * rows + 1
@@ -128,6 +139,7 @@ class Bsgi(Method):
                 select_groups(space, forests, rules, buckets, outcome, slack, outcome.counters[GROUPS] + BATCH)
                 done(1 - outcome.counters[LEFT] / rows)
         aside = np.concatenate([outcome.aside[: outcome.counters[ASIDE]], np.flatnonzero(~buckets.taken)])
+        rules.needed[:] = -1
         return outcome.groups[: outcome.counters[GROUPS]], np.sort(aside)
 
     def _forests(self, rules: Rules, space: Space, free: npt.NDArray[np.int64]) -> tuple[Forest, Forest]:
@@ -150,28 +162,30 @@ class Bsgi(Method):
         group_of[formed] = np.arange(formed.shape[0])[:, None]
         if not residual.size:
             return group_of
-        if not formed.size:
-            raise Infeasible("No group could be formed: too few rows differ in every sensitive attribute. Lower l.")
-        groups = chained(space, formed)
-        unplaced = []
-        with stage("placing residual rows") as done:
-            for i, row in enumerate(residual):
-                group = place(space, rules, ls, groups, row, self.variant == "paper", formed.shape[1])
-                group_of[row] = group
-                if group == LEFT_OUT:
-                    unplaced.append(row)
-                done(i / residual.size)
-        return merge_until_diverse(group_of, np.array(unplaced, np.int64), rules, ls)
+        unplaced = residual.tolist()
+        if formed.size:
+            groups = chained(space, formed)
+            unplaced = []
+            with stage("placing residual rows") as done:
+                for i, row in enumerate(residual):
+                    group_of[row] = place(space, rules, ls, groups, row, self.variant == "paper", formed.shape[1])
+                    if group_of[row] == LEFT_OUT:
+                        unplaced.append(row)
+                    done(i / residual.size)
+        group_of, _ = merge_until_diverse(group_of, np.array(unplaced, np.int64), rules, ls)
+        return group_of
 
     def _refined(self, space: Space, rules: Rules, group_of: npt.NDArray[np.int64], l: int) -> npt.NDArray[np.int64]:
         """Exchange rows between groups, the worst first, a few passes; no group's values change."""
         if self.variant == "paper" or not self.refine:
             return group_of
-        by_bucket = np.argsort(rules.secrets[0], kind="stable")
-        starts_of_buckets = np.concatenate([[0], np.cumsum(np.bincount(rules.secrets[0]))])
+        group_of = numbered(group_of)
+        placed = np.flatnonzero(group_of != LEFT_OUT)
+        by_bucket = placed[np.argsort(rules.secrets[0, placed], kind="stable")]
+        starts_of_buckets = np.concatenate([[0], np.cumsum(np.bincount(rules.secrets[0, placed]))])
         forest = plant(space, by_bucket, starts_of_buckets, rules.secrets[0])
-        members = np.argsort(group_of, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(group_of))])
+        members = placed[np.argsort(group_of[placed], kind="stable")]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(group_of[placed]))])
         with stage("refining groups") as done:
             for turn in range(self.refine):
                 losses = losses_of(space, starts, members)
@@ -184,6 +198,19 @@ class Bsgi(Method):
                 if saved == 0.0:
                     break
         return group_of
+
+
+def _roomy(table: Table, ls: dict[str, int], first: str) -> int:
+    """The smallest size of groups in which the commonest value of every attribute finds room; at least l.
+
+    A group of five takes two rows of a value that may fill half of it, 40 %; where the value fills 41 % of the table, a
+    row in fifty would be left over. Groups of six take three.
+    """
+    for size in range(ls[first], largest_l(table[first].counts) + 1):
+        groups = table.rows // size
+        if all(size // l * groups >= table[name].counts.max() for name, l in ls.items() if name != first):
+            return size
+    return ls[first]
 
 
 METHOD = Bsgi

@@ -1,0 +1,162 @@
+"""Tables that cannot be published as asked, and mistakes of today's tools, each with a test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pluralis.audit import audit
+from pluralis.audit.definitions import diversity
+from pluralis.errors import Infeasible, InputError, PluralisError
+from pluralis.methods import methods
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from tables import PATIENTS, patients_policy, policy_of
+
+AGE = {"role": "quasi", "type": "number"}
+
+
+def secret(l: int = 2, **more: Any) -> dict[str, Any]:
+    return {"role": "sensitive", "l": l, **more}
+
+
+def table_of(diseases: list[str]) -> pl.DataFrame:
+    return pl.DataFrame({"age": range(len(diseases)), "disease": diseases})
+
+
+@pytest.fixture(params=list(methods()))
+def method(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def refused(method: str, diseases: list[str], l: int, *said: str) -> None:
+    with pytest.raises(PluralisError) as caught:
+        publish(table_of(diseases), policy_of({"age": AGE, "disease": secret(l)}, method=method))
+    for words in said:
+        assert words in str(caught.value)
+
+
+def test_25_no_rows(method: str) -> None:
+    with pytest.raises(InputError, match="no rows"):
+        publish(table_of([]), policy_of({"age": AGE, "disease": secret()}, method=method))
+
+
+def test_26_one_row(method: str) -> None:
+    refused(method, ["flu"], 2, "disease")
+
+
+def test_27_a_constant_sensitive_column(method: str) -> None:
+    refused(method, ["flu"] * 10, 2, "'flu'", "too skewed")
+
+
+def test_28_l_above_the_distinct_values(method: str) -> None:
+    refused(method, ["flu", "hiv"] * 10, 3, "largest l", "2")
+
+
+def test_29_l_above_what_the_top_value_allows(method: str) -> None:
+    refused(method, ["flu"] * 4 + ["hiv", "cold", "gout", "mumps"], 3, "'flu'", "4 of 8", "l: 2")
+
+
+def test_b2_nine_flu_and_one_hiv(method: str) -> None:
+    refused(method, ["flu"] * 9 + ["hiv"], 2, "too skewed")
+
+
+def test_suppression_makes_room_and_is_counted(method: str) -> None:
+    policy = policy_of({"age": AGE, "disease": secret()}, method=method, suppress=0.9)
+    release = publish(table_of(["flu"] * 9 + ["hiv"] * 3), policy, key=Key.test())
+    assert release.manifest.rows + release.manifest.suppressed == 12
+    assert release.manifest.suppressed >= 6
+    assert audit(release, allow_test=True).holds
+    assert any("left-out rows" in item for item in release.manifest.breaks)
+
+
+def test_32_duplicate_rows_are_fine(method: str) -> None:
+    table = pl.concat([PATIENTS] * 3)
+    release = publish(table, patients_policy(method=method), key=Key.test())
+    assert audit(release, original=table, allow_test=True).holds
+
+
+def test_33_one_person_twice_without_a_person_column() -> None:
+    table = pl.concat([PATIENTS, PATIENTS.head(2)])
+    release = publish(table, patients_policy())
+    assert any("2 rows repeat an earlier identifier" in note and "person: name" in note for note in release.notes)
+
+
+def test_recursive_diversity_counts_from_the_most_frequent() -> None:
+    """{10, 1, 1}, c = 5, l = 2: 10 < 5 (1 + 1) fails; with the counts the wrong way round it would hold."""
+    rows = pl.DataFrame({"group": [1] * 12, "s": ["a"] * 10 + ["b", "c"]})
+    assert diversity(rows, ["group"], "s", "recursive", 2, c=6.0).holds
+    assert not diversity(rows, ["group"], "s", "recursive", 2, c=5.0).holds
+    assert not diversity(rows, ["group"], "s", "recursive", 3, c=9.0).holds
+
+
+def test_the_top_share_stands_beside_every_l() -> None:
+    rows = pl.DataFrame({"group": [1] * 50, "s": ["a"] * 47 + ["b", "c", "d"]})
+    found = diversity(rows, ["group"], "s", "distinct", 4)
+    assert found.holds
+    assert found.top_share == 0.94
+
+
+def test_missing_quasi_values_are_neither_lost_nor_ignored(method: str) -> None:
+    table = pl.DataFrame(
+        {"age": [None, 20, None, 30, 31, None], "sex": [None, "f", "m", None, "f", "m"], "s": list("ababab")}
+    )
+    policy = policy_of({"age": AGE, "sex": {"role": "quasi"}, "s": secret()}, method=method)
+    release = publish(table, policy, key=Key.test())
+    assert release.manifest.rows == 6
+    assert audit(release, original=table, allow_test=True).holds
+
+
+@pytest.mark.parametrize("kind", ["pandas", "shuffled index", "arrow", "polars"])
+def test_results_do_not_depend_on_the_frame(kind: str) -> None:
+    expected = publish(PATIENTS, patients_policy(), key=Key.test())
+    frame: Any = PATIENTS
+    if kind != "polars":
+        frame = pd.DataFrame(PATIENTS.to_dict(as_series=False))
+    if kind == "shuffled index":
+        frame = frame.sample(frac=1, random_state=2).set_index(pd.Index([5, 5, 1, 0, 9, 9, 2]))
+    if kind == "arrow":
+        frame = pa.table(PATIENTS.to_dict(as_series=False))
+    release = publish(frame, patients_policy(), key=Key.test())
+    assert release.manifest == expected.manifest
+    assert release.tables["microdata"].equals(expected.tables["microdata"])
+
+
+def test_k_without_secrets_is_for_partitions_only() -> None:
+    policy = policy_of({"age": AGE, "name": {"role": "plain"}}, k=2, method="mondrian")
+    table = pl.DataFrame({"age": [1, 2, 3, 4, 5], "name": list("abcde")})
+    release = publish(table, policy, key=Key.test())
+    assert audit(release, allow_test=True).holds
+    with pytest.raises(Infeasible, match="role: sensitive"):
+        publish(table, policy.override(method="bsgi"))
+
+
+def test_bsgi_honours_k_beyond_l() -> None:
+    policy = policy_of({"age": AGE, "disease": secret(2)}, k=4)
+    release = publish(table_of(list("abcdefgh") * 3), policy, key=Key.test())
+    assert audit(release, allow_test=True).holds
+    with pytest.raises(Infeasible, match="k: 4 asks for groups of 4"):
+        publish(table_of(list("abc") * 4), policy)
+
+
+def test_sensitive_numbers_in_bins() -> None:
+    table = pl.DataFrame({"age": range(8), "charges": [100, 900, 1500, 2500, 3500, 12000, 600, 1999]})
+    policy = policy_of({"age": AGE, "charges": secret(2, type="number", bin=1000)})
+    release = publish(table, policy, key=Key.test())
+    assert release.tables["microdata"]["charges"].unique().sort().to_list()[:2] == ["[0, 999]", "[1000, 1999]"]
+    assert release.info("microdata").named("sensitive")[0].domain[-1] == "[12000, 12999]"  # type: ignore[index]
+    assert audit(release, original=table, allow_test=True).holds
+
+
+def test_missing_secrets() -> None:
+    table = pl.DataFrame({"age": range(5), "disease": ["flu", None, "hiv", "flu", "hiv"]})
+    with pytest.raises(InputError, match=r"missing in 1 rows \(first: row 2\)"):
+        publish(table, policy_of({"age": AGE, "disease": secret()}))
+    dropped = publish(table, policy_of({"age": AGE, "disease": secret(if_missing="drop")}))
+    assert (dropped.manifest.rows, dropped.manifest.suppressed) == (4, 1)
+    named = publish(table, policy_of({"age": AGE, "disease": secret(if_missing={"as": "unknown"})}))
+    assert "unknown" in named.tables["microdata"]["disease"].to_list()

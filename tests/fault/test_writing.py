@@ -1,0 +1,261 @@
+"""Nothing partial, nothing unaudited: whatever happens while a release is written, it is whole or not visible."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pluralis import folder as folder_module
+from pluralis.audit import audit
+from pluralis.errors import AuditFailed, OutputError, PolicyError
+from pluralis.folder import Stage
+from pluralis.publish import Publication, publish
+from pluralis.randomness import Key
+from tables import PATIENTS, patients_policy, policy_of
+
+
+@pytest.fixture
+def publication() -> Publication:
+    return publish(PATIENTS, patients_policy(), key=Key(bytes(range(32))))
+
+
+class _Killed(BaseException):
+    """The process is gone: nothing after this runs."""
+
+
+def _staged(place: Path) -> list[Path]:
+    return [p for p in place.iterdir() if p.name.startswith(".")]
+
+
+def _steps(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:
+    """Let every step of writing be counted, and the process die before the one numbered `last`."""
+    seen: list[str] = []
+
+    def counted(owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+
+        def step(*args: Any, **kwargs: Any) -> Any:
+            if len(seen) == last:
+                monkeypatch.setattr(Stage, "discard", lambda stage: os.close(stage._lock))
+                raise _Killed
+            seen.append(name)
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, step)
+
+    counted(folder_module.secrets, "token_hex")
+    counted(folder_module.os, "open")
+    counted(folder_module.os, "fsync")
+    counted(folder_module, "_rename")
+    counted(folder_module.fcntl, "flock")
+    return seen
+
+
+def test_killed_at_any_step_everything_or_nothing(
+    publication: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, finished, visible_at = 0, False, []
+    while not finished:
+        place = tmp_path / str(step)
+        place.mkdir()
+        target = place / "release"
+        with monkeypatch.context() as patched:
+            seen = _steps(patched, step)
+            try:
+                publication.save(target)
+                finished = True
+            except _Killed:
+                assert len(seen) == step
+        if target.exists():
+            visible_at.append(step)
+            assert audit(target).holds
+            assert (place / "release.private" / "report.html").exists()
+        else:
+            assert all(p.name.startswith(".") or p.name == "release.private" for p in place.iterdir())
+        publication.save(target, replace=True)  # the next writer removes what the dead one left
+        assert sorted(p.name for p in place.iterdir()) == ["release", "release.private"]
+        step += 1
+    assert step > 20
+    assert visible_at == [*range(visible_at[0], step)]
+
+
+_DYING = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from tables import PATIENTS, patients_policy
+from pluralis.publish import publish
+from pluralis.randomness import Key
+release = publish(PATIENTS, patients_policy(), key=Key(bytes(range(32))))
+left = int(sys.argv[2])
+def hook(event, args):
+    global left
+    if event in ("open", "os.mkdir", "os.rename", "fcntl.flock", "os.chmod", "ctypes.call_function", "os.remove"):
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(hook)
+release.save(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("event", [3, 9, 16, 24, 31])
+def test_really_killed(tmp_path: Path, event: int) -> None:
+    target = tmp_path / "release"
+    ran = subprocess.run(
+        [sys.executable, "-c", _DYING, str(target), str(event), str(Path(__file__).parents[1])], capture_output=True
+    )
+    assert ran.returncode == -9, ran.stderr.decode()
+    if target.exists():
+        assert audit(target).holds
+    else:
+        assert all(p.name.startswith(".") or p.name == "release.private" for p in tmp_path.iterdir())
+
+
+def test_two_writers_give_one_winner(tmp_path: Path, publication: Publication) -> None:
+    target = tmp_path / "release"
+    outcomes: list[str] = []
+    ready = threading.Barrier(4)
+
+    def write() -> None:
+        ready.wait()
+        try:
+            publication.save(target)
+            outcomes.append("won")
+        except OutputError as error:
+            outcomes.append(str(error))
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert sum(outcome == "won" for outcome in outcomes) == 1
+    assert all("exists already" in outcome for outcome in outcomes if outcome != "won")
+    assert audit(target).holds
+    assert _staged(tmp_path) == []
+
+
+def test_existing_output_is_kept_without_replace(tmp_path: Path, publication: Publication) -> None:
+    for name, make in {"file": Path.touch, "empty": Path.mkdir}.items():
+        target = tmp_path / name
+        make(target)
+        with pytest.raises(OutputError, match="exists already"):
+            publication.save(target)
+    publication.save(tmp_path / "release")
+    before = (tmp_path / "release" / "manifest.json").stat().st_ino
+    with pytest.raises(OutputError, match="--replace"):
+        publication.save(tmp_path / "release")
+    assert (tmp_path / "release" / "manifest.json").stat().st_ino == before
+    publication.save(tmp_path / "release", replace=True)
+    assert audit(tmp_path / "release").holds
+    with pytest.raises(OutputError, match="is a file"):
+        publication.save(tmp_path / "file", replace=True)
+    assert _staged(tmp_path) == []
+
+
+def test_symbolic_links_are_refused(tmp_path: Path, publication: Publication) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "release").symlink_to(tmp_path / "elsewhere")
+    for replace in (False, True):
+        with pytest.raises(OutputError, match="symbolic link"):
+            publication.save(tmp_path / "release", replace=replace)
+    (tmp_path / "other.private").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match="symbolic link"):
+        publication.save(tmp_path / "other")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(place)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a full disk is tested on a small tmpfs, which only root may mount: run as root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_leaves_nothing(small_disk: Path) -> None:
+    wide = pl.concat([PATIENTS] * 2000).with_row_index("number").with_columns(pl.col("age") + pl.col("number"))
+    policy = patients_policy()
+    policy = type(policy).of({**policy.model_dump(by_alias=True, exclude_unset=True), "others": "drop"})
+    with pytest.raises(OutputError, match="disk is full"):
+        publish(wide, policy).save(small_disk / "release")
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_read_only_place_leaves_nothing(small_disk: Path, publication: Publication) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(OutputError, match="Read-only"):
+        publication.save(small_disk / "release")
+
+
+def test_no_parent_folder(tmp_path: Path, publication: Publication) -> None:
+    with pytest.raises(OutputError, match="Create it first"):
+        publication.save(tmp_path / "no" / "release")
+
+
+@pytest.mark.parametrize("name", ["..", ".hidden"])
+def test_odd_names_are_refused(tmp_path: Path, publication: Publication, name: str) -> None:
+    with pytest.raises(OutputError):
+        publication.save(tmp_path / "x" / name)
+
+
+def test_attribute_names_are_never_part_of_a_path(tmp_path: Path) -> None:
+    names = ["../../etc/passwd", "/dev/null", "CON"]
+    table = pl.DataFrame({names[0]: [1, 2, 3, 4], names[1]: list("aabb"), names[2]: list("xyxy")})
+    policy = policy_of({names[0]: {"role": "quasi", "type": "number"}, names[1]: {"role": "quasi"},
+                        names[2]: {"role": "sensitive", "l": 2}})  # fmt: skip
+    publish(table, policy).save(tmp_path / "release")
+    assert sorted(p.name for p in tmp_path.rglob("*")) == [
+        "README.md", "audit.json", "key", "manifest.json", "microdata.parquet", "policy.yaml", "release",
+        "release.private", "report.html", "utility.json",
+    ]  # fmt: skip
+    assert audit(tmp_path / "release", original=table).holds
+
+
+def test_a_column_named_like_ours_is_refused() -> None:
+    with pytest.raises(PolicyError, match="Rename the column"):
+        policy_of({"group": {"role": "quasi"}, "x": {"role": "sensitive", "l": 2}})
+
+
+def test_formulas_are_escaped_and_noted(tmp_path: Path) -> None:
+    nasty = ["=cmd()", "+1+1", "-x", "@sum", "'quoted", "plain"]
+    table = pl.DataFrame({"age": range(6), "disease": nasty})
+    policy = policy_of({"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}})
+    publish(table, policy).save(tmp_path / "release", format="csv")
+    text = (tmp_path / "release" / "microdata.csv").read_text()
+    assert not any(cell.startswith(("=", "+", "-", "@")) for line in text.splitlines() for cell in line.split(","))
+    manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    assert "csv_escape" in manifest["parameters"]
+    assert audit(tmp_path / "release", original=table).holds
+
+
+def test_a_refused_release_is_not_visible_even_for_a_moment(tmp_path: Path) -> None:
+    table = pl.DataFrame({"age": [20, 21, 22, 23], "a": list("xyxy"), "b": list("pqpq")})
+    secret = {"role": "sensitive", "l": 2}
+    policy = policy_of({"age": {"role": "quasi", "type": "number"}, "a": secret, "b": secret},
+                       adversaries=[["age", "a"]], variant="paper")  # fmt: skip
+    with pytest.raises(AuditFailed) as refused:
+        publish(table, policy).save(tmp_path / "release")
+    assert [f.measured for f in refused.value.verdict.failures] == [1.0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_key_for_the_same_private_folder_is_refused(tmp_path: Path, publication: Publication) -> None:
+    publication.save(tmp_path / "release")
+    other = publish(PATIENTS, patients_policy(), key=Key.new())
+    with pytest.raises(OutputError, match="another key"):
+        other.save(tmp_path / "release", replace=True)
+    assert Key.read(tmp_path / "release.private" / "key") == publication.key
