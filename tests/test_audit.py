@@ -195,3 +195,22 @@ def test_csv_tables_are_judged_too(publication: Publication, tmp_path: Path) -> 
     assert read_release(tmp_path / "release").tables["microdata"].equals(publication.tables["microdata"])
     (tmp_path / "release" / "microdata.csv").write_bytes(write_csv_bytes(publication.tables["microdata"]) + b"x\n")
     assert not audit(tmp_path / "release").holds
+
+
+def test_declared_missing_values_are_no_alarm() -> None:
+    table = pl.DataFrame(
+        {"age": ["20", "?", "30", "31", "?", "40"], "sex": ["f", "?", "m", "?", "f", "m"],
+         "s": ["a", "b", "?", "a", "b", "c"]}
+    )  # fmt: skip
+    attributes = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"},
+                  "s": {"role": "sensitive", "l": 2, "if_missing": {"as": "unknown"}}}  # fmt: skip
+    release = publish(table, policy_of(attributes, missing=["?", ""]), key=KEY)
+    assert audit(release, original=table).holds
+    assert release.manifest.parameters["missing"] == ["?", ""]
+
+
+def test_numbers_kept_as_text_are_no_alarm() -> None:
+    table = pl.DataFrame({"ward": [1.0, 2.0, None, 3.0], "age": [1.5, float("nan"), 2.5, -0.0], "s": list("abab")})
+    attributes = {"ward": {"role": "quasi"}, "age": {"role": "quasi", "type": "number"},
+                  "s": {"role": "sensitive", "l": 2}}  # fmt: skip
+    assert audit(publish(table, policy_of(attributes), key=KEY), original=table).holds

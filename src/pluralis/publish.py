@@ -24,7 +24,7 @@ from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
 from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import FileHierarchy, Policy
+from pluralis.policy import FileHierarchy, MissingAs, Policy
 from pluralis.present.readme import release_readme
 from pluralis.present.report import render_report
 from pluralis.progress import stage
@@ -145,10 +145,14 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
         columns=(*columns, ColumnInfo(name="group", role="group", type="number")),
     )
     weights = {column.name: column.weight for column in table.quasi if column.weight != 1.0}
+    instead = {name: a.if_missing.as_ for name, a in policy.columns.items() if isinstance(a.if_missing, MissingAs)}
     parameters: dict[str, object] = {
         "linked": plan.linked,
         "l": {name: policy.l(name) for name in policy.sensitive},
         "options": method.model_dump(exclude={"variant"}),
+        **({"weights": weights} if weights else {}),
+        **({"missing": policy.missing} if policy.missing != [""] else {}),
+        **({"missing_as": instead} if instead else {}),
     }
     manifest = Manifest(
         method=method.name,
@@ -158,7 +162,7 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
         suppressed=plan.left_out + table.dropped,
         claims=tuple(claims(policy)),
         breaks=(*method.breaks, *_breaks_of(plan, table)),
-        parameters={**parameters, **({"weights": weights} if weights else {})},
+        parameters=parameters,
         tables=(info,),
         test=draw.key.is_test,
     )

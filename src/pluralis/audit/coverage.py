@@ -18,8 +18,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from pluralis.audit.verdict import Finding
-from pluralis.errors import InputError, ReleaseError
-from pluralis.labels import ALL, binned, interval_ends, is_binned, read_set
+from pluralis.errors import ReleaseError
+from pluralis.labels import ALL, interval_ends, read_set
+from pluralis.original import original_values
 from pluralis.release import ColumnInfo, Manifest, TableInfo
 from pluralis.spelling import skeleton
 
@@ -34,9 +35,9 @@ def coverage(manifest: Manifest, tables: dict[str, pl.DataFrame], original: pl.D
     """Findings about a generalized release and its original."""
     rows = tables["microdata"]
     info = next(info for info in manifest.tables if info.name == "microdata")
-    for column in (*info.named("quasi"), *info.named("sensitive")):
-        if column.name not in original.columns:
-            raise InputError(f"The original has no column {column.name!r}, so it is not the original of this release.")
+    true = pl.DataFrame(
+        {c.name: original_values(original, c, manifest) for c in (*info.named("quasi"), *info.named("sensitive"))}
+    )
     counted = Finding(
         "published and left-out rows are the rows of the original",
         rows.height + manifest.suppressed == original.height,
@@ -44,14 +45,14 @@ def coverage(manifest: Manifest, tables: dict[str, pl.DataFrame], original: pl.D
         promised=float(original.height),
     )
     linked = bool(manifest.parameters.get("linked", True))
-    return [counted, _no_secret_invented(info, rows, original, linked), _covered(info, rows, original, linked)]
+    return [counted, _no_secret_invented(info, rows, true, linked), _covered(info, rows, true, linked)]
 
 
 def _no_secret_invented(info: TableInfo, rows: pl.DataFrame, original: pl.DataFrame, linked: bool) -> Finding:
     """Published sensitive values, jointly where rows are linked, occur at least as often in the original."""
     columns = info.named("sensitive")
     published = pl.DataFrame({column.name: _core(rows[column.name]) for column in columns})
-    true = pl.DataFrame({column.name: _true_values(original[column.name], column) for column in columns})
+    true = pl.DataFrame({column.name: _core(original[column.name]) for column in columns})
     surplus = 0
     witness = None
     for names in [[column.name for column in columns]] if linked else [[column.name] for column in columns]:
@@ -75,25 +76,15 @@ def _core(series: pl.Series) -> pl.Series:
     return series.to_frame("x").select(skeleton(pl.col("x"), fold_case=True)).to_series()
 
 
-def _true_values(series: pl.Series, column: ColumnInfo) -> pl.Series:
-    """The original's sensitive values as they are published: as numbers, in one spelling, or as their bin."""
-    if column.type == "number":
-        return series.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    if is_binned(column.domain):
-        return _core(binned(series, [str(value) for value in column.domain or ()]))
-    return _core(series.cast(pl.String))
-
-
 def _covered(info: TableInfo, rows: pl.DataFrame, original: pl.DataFrame, linked: bool) -> Finding:
     claim = "every published row covers a row of its own in the original"
     quasi = info.named("quasi")
     secrets = [column.name for column in info.named("sensitive")] if linked else []
     published_key = _keys(pl.DataFrame({n: _core(rows[n]) for n in secrets}), rows.height)
-    true = {c.name: _true_values(original[c.name], c) for c in info.named("sensitive") if linked}
-    true_key = _keys(pl.DataFrame(true), original.height)
+    true_key = _keys(pl.DataFrame({n: _core(original[n]) for n in secrets}), original.height)
     names = [column.name for column in quasi]
     boxes, box_of = _distinct(rows.select(names), published_key)
-    points, point_of = _distinct(original.select(names).cast(pl.String), true_key)
+    points, point_of = _distinct(original.select(names), true_key)
     tests = [_Cover(boxes[column.name], points[column.name], column) for column in quasi]
     same = [
         (np.flatnonzero(boxes["key"] == key), np.flatnonzero(points["key"] == key)) for key in boxes["key"].unique()
@@ -136,8 +127,7 @@ class _Cover:
             # missing lies at minus infinity, which `*` covers too
             ends = interval_ends(labels, (-np.inf, np.inf)).fill_null(-np.inf)
             self.low, self.high = ends["low"].to_numpy(), ends["high"].to_numpy()
-            numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
-            self.value = numbers.fill_null(-np.inf).to_numpy()
+            self.value = values.cast(pl.Float64).fill_null(-np.inf).to_numpy()
             return
         spelled = _core(values)
         domain = spelled.unique().sort()

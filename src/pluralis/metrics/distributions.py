@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from pluralis.labels import ALL, binned, interval_ends, is_binned, number_text, read_set
+from pluralis.labels import ALL, interval_ends, is_binned, number_text, read_set
 from pluralis.release import ColumnInfo
-from pluralis.spelling import canonical_spellings
 
 BINS = 20
 SHOWN = 12
@@ -33,14 +32,14 @@ class Distribution:
 
 
 def distribution(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
-    """Compare one column; numbers in bins, other values by name, the rarest together."""
+    """Compare one column with the original's values; numbers in bins, other values by name, the rarest together."""
     if column.type == "number":
         return _of_numbers(published, column, original)
     return _of_values(published, column, original)
 
 
 def _of_numbers(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
-    numbers = original.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+    numbers = original.drop_nulls().to_numpy()
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
     ends = interval_ends(published, (low, high)).drop_nulls().group_by("low", "high").agg(pl.len())
@@ -64,9 +63,7 @@ def _rows_below(edges: np.ndarray, low: np.ndarray, high: np.ndarray, rows: np.n
 
 
 def _of_values(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
-    in_bins = is_binned(column.domain)
-    text = binned(original, [str(value) for value in column.domain or ()]) if in_bins else _spelled(original)
-    before = {name or _NONE: count / text.len() for name, count in text.value_counts().iter_rows()}
+    before = {name or _NONE: count / original.len() for name, count in original.value_counts().iter_rows()}
     after: dict[str, float] = {}
     leaves = _leaves_of(column)
     for label, rows in published.value_counts().iter_rows():
@@ -76,7 +73,7 @@ def _of_values(published: pl.Series, column: ColumnInfo, original: pl.Series) ->
     names = sorted(set(before) | set(after), key=lambda name: (-before.get(name, 0.0), name))
     distance = 0.5 * sum(abs(before.get(name, 0.0) - after.get(name, 0.0)) for name in names)
     shown, rest = names[:SHOWN], names[SHOWN:]
-    if in_bins:
+    if is_binned(column.domain):
         order = {value: i for i, value in enumerate(column.domain or ())}
         shown.sort(key=lambda name: order.get(name, -1))
 
@@ -86,13 +83,6 @@ def _of_values(published: pl.Series, column: ColumnInfo, original: pl.Series) ->
 
     values = (*shown, *(["others"] if rest else []))
     return Distribution(column.name, column.role, values, shares(before), shares(after), distance)
-
-
-def _spelled(original: pl.Series) -> pl.Series:
-    text = original.cast(pl.String)
-    table = canonical_spellings(text, fold_case=True)
-    text = text.replace_strict(table["text"], table["spelling"], default=None)
-    return text.set(text == "", None)
 
 
 def _leaves_of(column: ColumnInfo) -> dict[str, list[str]]:

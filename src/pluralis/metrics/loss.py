@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pluralis.errors import InputError, ReleaseError
+from pluralis.errors import ReleaseError
 from pluralis.labels import ALL, interval_ends, read_set
 from pluralis.metrics.distributions import Distribution, distribution
+from pluralis.original import original_values
 from pluralis.release import GROUP, ColumnInfo, Release
-from pluralis.spelling import skeleton
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
         raise ReleaseError(f"Releases of kind {release.kind!r} cannot be measured by this Pluralis.")
     rows, info = release.tables["microdata"], release.info("microdata")
     weights = release.manifest.parameters.get("weights", {})
+    shown = (*info.named("quasi"), *info.named("sensitive"))
+    true = {column.name: original_values(original, column, release.manifest) for column in shown}
     by_attribute: dict[str, float] = {}
     for column in info.named("quasi"):
-        if column.name not in original.columns:
-            raise InputError(f"The original has no column {column.name!r}, so it is not the original of this release.")
         counts = rows[column.name].value_counts(name="rows")
-        lost = label_losses(counts[column.name], column, original[column.name])
+        lost = label_losses(counts[column.name], column, true[column.name])
         by_attribute[column.name] = float((lost * counts["rows"].to_numpy()).sum() / rows.height)
     weight = np.array([weights.get(name, 1.0) for name in by_attribute])
     ncp = float((np.array(list(by_attribute.values())) * weight).sum() / weight.sum()) if by_attribute else 0.0
@@ -70,15 +70,12 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
         average_group=float(rows.height / sizes.size),
         suppressed_share=left_out / total,
         group_sizes=dict(zip(values.tolist(), repeats.tolist(), strict=True)),
-        distributions=tuple(
-            distribution(rows[column.name], column, original[column.name])
-            for column in (*info.named("quasi"), *info.named("sensitive"))
-        ),
+        distributions=tuple(distribution(rows[column.name], column, true[column.name]) for column in shown),
     )
 
 
 def label_losses(labels: pl.Series, column: ColumnInfo, original: pl.Series) -> np.ndarray:
-    """The loss of each label: 0 for a single value, 1 for all of the domain."""
+    """The loss of each label: 0 for a single value, 1 for all of the domain. `original` holds the domain."""
     if column.type == "number":
         return _interval_losses(labels, original)
     if column.hierarchy is not None:
@@ -88,20 +85,15 @@ def label_losses(labels: pl.Series, column: ColumnInfo, original: pl.Series) -> 
                 leaves[label] = leaves.get(label, 0) + 1
         sizes = {label: count / len(column.hierarchy) if count > 1 else 0.0 for label, count in leaves.items()}
         return np.array([1.0 if label == ALL else 0.0 if label is None else sizes[label] for label in labels.to_list()])
-    domain = _domain_size(original)
+    domain = original.n_unique()
     counts = [domain if label == ALL else 1 if label is None else len(read_set(label)) for label in labels.to_list()]
     return np.array([count / domain if count > 1 else 0.0 for count in counts])
 
 
 def _interval_losses(labels: pl.Series, original: pl.Series) -> np.ndarray:
-    numbers = original.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
-    span = float(np.ptp(numbers.to_numpy())) if numbers.len() else 0.0
+    numbers = original.drop_nulls().to_numpy()
+    span = float(np.ptp(numbers)) if numbers.size else 0.0
     ends = interval_ends(labels, (0.0, 0.0)).fill_null(0.0)
     width = (ends["high"] - ends["low"]).to_numpy()
     lost = np.minimum(1.0, width / span) if span > 0 else np.zeros(width.size)
     return np.where((labels == ALL).fill_null(False).to_numpy(), 1.0, lost)
-
-
-def _domain_size(original: pl.Series) -> int:
-    text = original.cast(pl.String).to_frame("x").select(skeleton(pl.col("x"), fold_case=True)).to_series()
-    return text.set(text == "", None).n_unique()

@@ -1,0 +1,28 @@
+"""The original's values as the policy read them, for whoever compares a release with its original."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from pluralis.errors import InputError
+from pluralis.labels import binned, is_binned
+from pluralis.policy import Attribute
+from pluralis.release import ColumnInfo, Manifest
+from pluralis.table import canonical
+
+
+def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manifest) -> pl.Series:
+    """One column of the original: numbers or text in one spelling, bins where it was published in bins.
+
+    What the policy declared missing is null, or the value that it put in its place.
+    """
+    if column.name not in original.columns:
+        raise InputError(f"The original has no column {column.name!r}, so it is not the original of this release.")
+    missing = manifest.parameters.get("missing", [""])
+    in_bins = column.role == "sensitive" and is_binned(column.domain)
+    kind = Attribute(role="plain", type="number" if in_bins or column.type == "number" else "text")
+    values = canonical(original[column.name], kind, missing, [])
+    if in_bins:
+        values = binned(values, [str(label) for label in column.domain or ()])
+    instead = manifest.parameters.get("missing_as", {}).get(column.name)
+    return values if instead is None else values.fill_null(instead)
