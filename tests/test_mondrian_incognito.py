@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import naive_partition as naive
 from pluralis.errors import Infeasible
-from pluralis.kernels.mondrian import DISTINCT, FREQUENCY, Models
+from pluralis.kernels.models import DISTINCT, FREQUENCY, Models, room_for
 from pluralis.methods import method_for, methods
 from pluralis.methods.incognito import Incognito, Ladder
 from pluralis.methods.mondrian import Mondrian
-from pluralis.persons import room_for, separate_persons
+from pluralis.persons import separate_persons
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.progress import listening
@@ -401,7 +401,7 @@ def test_people_who_cannot_be_kept_apart_are_refused_with_a_remedy(method):
         }
     )
     table = encode(pl.DataFrame({"age": [1, 2, 3, 4], "ill": list("abab"), "who": ["x", "x", "x", "y"]}), policy)
-    with pytest.raises(Infeasible, match=r"rows whose person has other rows.*suppress: 0.5.*bsgi"):
+    with pytest.raises(Infeasible, match=r"2 of 4 rows fit no group.*suppress: 0.5.*bsgi"):
         method.plan(table, policy, DRAW)
     allowed = policy.override(options={"suppress": 0.5})
     plan = method.plan(table, allowed, DRAW)

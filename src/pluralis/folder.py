@@ -23,14 +23,21 @@ from pluralis.errors import OutputError
 _NOREPLACE, _EXCHANGE, _HERE = 1, 2, -100
 
 
-def check_target(target: Path, *, replace: bool) -> None:
-    """Refuse a target that exists (unless it is to be replaced), is a link, or has no parent folder."""
+def check_target(target: Path, *, replace: bool, mark: str) -> None:
+    """Refuse a target that exists (unless it is to be replaced), is a link, or has no parent folder.
+
+    Only a folder that holds the file `mark` may be replaced: nobody loses a folder that Pluralis did not write.
+    """
     if target.is_symlink():
         raise OutputError(f"{target} is a symbolic link. Name a real folder.")
     if target.exists() and not replace:
         raise OutputError(f"{target} exists already. Choose another name, or pass --replace.")
     if target.exists() and not target.is_dir():
         raise OutputError(f"{target} is a file. Choose another name.")
+    if target.exists() and any(target.iterdir()) and not (target / mark).is_file():
+        raise OutputError(
+            f"{target} holds no {mark}, so it is not a folder of Pluralis's to replace. Choose another name."
+        )
     if not target.parent.is_dir():
         raise OutputError(f"{target.parent} is not a folder. Create it first.")
     if target.name in ("", ".", "..") or target.name.startswith("."):

@@ -15,9 +15,12 @@ import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
     PrivateAttr,
+    Tag,
     ValidationError,
+    WithJsonSchema,
     field_serializer,
     field_validator,
     model_validator,
@@ -63,19 +66,42 @@ class MissingAs(_Strict):
     as_: str = Field(alias="as", min_length=1)
 
 
+def _which_hierarchy(spec: Any) -> str | None:
+    if isinstance(spec, dict):
+        return next((key for key in ("file", "mask", "intervals") if key in spec), None)
+    names = {"FileHierarchy": "file", "MaskHierarchy": "mask", "IntervalHierarchy": "intervals"}
+    return names.get(type(spec).__name__)
+
+
+_AnyHierarchy = Annotated[
+    Annotated[FileHierarchy, Tag("file")]
+    | Annotated[MaskHierarchy, Tag("mask")]
+    | Annotated[IntervalHierarchy, Tag("intervals")],
+    Discriminator(
+        _which_hierarchy,
+        custom_error_type="no_hierarchy",
+        custom_error_message="write {file: NAME}, {mask: right}, {mask: left} or {intervals: [5, 10]}",
+    ),
+]
+_IfMissing = Annotated[
+    Annotated[Literal["refuse", "drop"], Tag("word")] | Annotated[MissingAs, Tag("value")],
+    Discriminator(lambda said: "word" if isinstance(said, str) else "value"),
+]
+
+
 class Attribute(_Strict):
     """What one column is, and how it may be published."""
 
     role: Role
     type: Literal["text", "number"] = "text"
-    hierarchy: FileHierarchy | MaskHierarchy | IntervalHierarchy | None = None
+    hierarchy: _AnyHierarchy | None = None
     weight: Annotated[float, Field(gt=0)] = 1.0
     l: Annotated[Whole, Field(ge=2)] | None = None
     model: Model = "frequency"
     c: Annotated[float, Field(gt=0)] | None = None
     bin: Annotated[float, Field(gt=0)] | None = None
     case: Literal["fold", "keep"] = "fold"
-    if_missing: Literal["refuse", "drop"] | MissingAs = "refuse"
+    if_missing: _IfMissing = "refuse"
 
     def faults(self) -> Iterator[tuple[Place, str]]:
         """What contradicts itself, and what to do about it."""
@@ -95,6 +121,8 @@ class Attribute(_Strict):
             yield ("bin",), "bin is for sensitive numbers. Add type: number, or use hierarchy for a quasi attribute."
         if self.type == "number" and isinstance(self.hierarchy, MaskHierarchy):
             yield ("hierarchy",), "a mask hides characters of text. Remove type: number, or use intervals."
+        if self.type == "number" and isinstance(self.hierarchy, FileHierarchy):
+            yield ("hierarchy",), "a file names values as text. Remove type: number, or use intervals."
         if self.type == "text" and isinstance(self.hierarchy, IntervalHierarchy):
             yield ("hierarchy",), "intervals are for numbers. Add type: number."
         if self.if_missing != "refuse" and not sensitive:
@@ -157,7 +185,7 @@ class Policy(_Strict):
     person: str | None = None
     missing: list[str] = [""]
     k: Annotated[Whole, Field(ge=2)] | None = None
-    rules: list[Rule] = []
+    rules: list[Annotated[Rule, WithJsonSchema({"type": ["string", "object"]})]] = []
     adversaries: list[Adversary] = []
     publish: Publishing = Publishing()
 
@@ -200,6 +228,8 @@ class Policy(_Strict):
     def to_yaml(self) -> str:
         """The policy as text; what is left at its default is not written."""
         data = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        if not self.rules:
+            data.pop("rules", None)
         return yaml.safe_dump({"version": self.version, **data}, sort_keys=False, allow_unicode=True)
 
     def override(self, *, method: str | None = None, options: Mapping[str, Any] | None = None) -> Policy:
@@ -260,11 +290,21 @@ class Policy(_Strict):
         return list(dict.fromkeys(sets))
 
     @property
+    def promises(self) -> list[tuple[frozenset[str], str]]:
+        """(known, protected) pairs: every sensitive attribute from every adversary, and every rule.
+
+        A rule that knows quasi attributes only says no more than the adversary who knows all of them.
+        """
+        pairs = [(known, name) for known in self.knowledge for name in self.sensitive if name not in known]
+        whole = frozenset(self.quasi)
+        pairs += [(frozenset(rule.knows), rule.protects) for rule in self.rules if not whole.issuperset(rule.knows)]
+        return list(dict.fromkeys(pairs))
+
+    @property
     def links_are_known(self) -> bool:
-        """Whether some adversary knows what stands beside a sensitive value in its row and must not learn it."""
-        secrets = set(self.sensitive)
-        beside = secrets | set(self.named("plain"))
-        return any(known & beside and secrets - known for known in self.knowledge)
+        """Whether some promise is about who knows what stands beside the protected value in its row."""
+        beside = set(self.sensitive) | set(self.named("plain"))
+        return any(known & beside for known, _ in self.promises)
 
     @field_serializer("rules")
     def _write_rules(self, rules: list[Rule]) -> list[str]:
@@ -286,7 +326,7 @@ class Policy(_Strict):
     def faults(self) -> Iterator[tuple[Place, str]]:
         """What contradicts itself, and what to do about it."""
         if not self.attributes and not self.rules:
-            yield (), "names no attribute. Run `pluralis init TABLE -o policy.yaml` for a first one"
+            yield (), "the policy names no attribute. Run `pluralis init TABLE -o policy.yaml` for a first one."
         for name, attribute in self.attributes.items():
             if name != name.strip() or not name:
                 yield ("attributes", name), f"the name {name!r} is empty or has blanks at its ends. Rename the column."
@@ -349,6 +389,10 @@ class Policy(_Strict):
 
 _REMEDIES = {
     "missing": "It is required; add it.",
+    "greater_than_equal": "Write that or more.",
+    "less_than": "Give a share from 0 to below 1.",
+    "literal_error": "Write one of these.",
+    "list_type": "Write a list: [a, b].",
     "int_type": "Write a whole number, 2 or more.",
     "int_from_float": "Write a whole number, 2 or more.",
 }
@@ -371,7 +415,7 @@ def _explain(document: Document, problem: Any) -> str:
     return f"{where}: {message} {_REMEDIES.get(kind, '')}".strip()
 
 
-_UNION_PARTS = ("FileHierarchy", "MaskHierarchy", "IntervalHierarchy", "MissingAs", "literal['refuse','drop']")
+_UNION_PARTS = ("word", "value")
 
 
 def _known_keys(place: Place) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -12,6 +13,7 @@ import polars as pl
 
 from pluralis.eligibility import largest_l
 from pluralis.io import read_table
+from pluralis.labels import number_text
 from pluralis.spelling import canonical_spellings
 
 _FEW = 60  # values: a column with at most so many is a category
@@ -38,6 +40,7 @@ class ColumnProfile:
     top_share: float
     largest_l: int
     role: str
+    span: float | None = None  # of numbers: the largest less the smallest
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def _profile_column(name: str, series: pl.Series) -> ColumnProfile:
         top_share=top[1] / series.len() if series.len() else 0.0,
         largest_l=best,
         role=suggest_role(name, counts.height, series.len(), numbers),
+        span=float(np.ptp(counts[series.name].cast(pl.Float64).to_numpy())) if numbers else None,
     )
 
 
@@ -163,7 +167,10 @@ def first_policy(look: Profile) -> str:
                 said += f"; {column.top_value!r} fills {column.top_share:.0%}: too skewed to protect as sensitive"
             else:
                 parts.append(f"l: {min(column.largest_l, 4)}")
-                said += f", {column.top_value!r} fills {column.top_share:.0%}; the largest l is {column.largest_l}"
+                said += f", {column.top_value!r} fills {column.top_share:.1%}; the largest l is {column.largest_l}"
+                if column.span and column.distinct > _FEW:
+                    parts += ["type: number", f"bin: {_round_width(column.span / _FEW)}"]
+                    said += "; in bins, since close numbers tell as much as equal ones"
         lines.append(f"  {_key(column.name) + ':':<{width}} {{{', '.join(parts)}}}  # {said}")
     if person is not None:
         lines.append(f"person: {_key(person)}  # {person!r} repeats: no two rows of one person share a group")
@@ -176,16 +183,17 @@ def first_policy(look: Profile) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _round_width(width: float) -> str:
+    """The next 1, 2 or 5 times a power of ten.
+
+    >>> _round_width(1700), _round_width(0.03)
+    ('2000', '0.05')
+    """
+    power = 10.0 ** np.floor(np.log10(width))
+    return number_text(float(f"{next(step * power for step in (1, 2, 5, 10) if step * power >= width):.12g}"))
+
+
 def _key(name: str) -> str:
-    return (
-        name
-        if re.fullmatch(r"[A-Za-z_][\w -]*\w|[A-Za-z_]", name) and name not in ("null", "true", "false")
-        else repr_json(name)
-    )
-
-
-def repr_json(name: str) -> str:
-    """A name as a quoted YAML key."""
-    import json
-
-    return json.dumps(name, ensure_ascii=False)
+    """A name as a YAML key, quoted where it must be."""
+    plain = re.fullmatch(r"[A-Za-z_][\w -]*\w|[A-Za-z_]", name) and name not in ("null", "true", "false")
+    return name if plain else json.dumps(name, ensure_ascii=False)

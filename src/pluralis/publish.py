@@ -51,8 +51,8 @@ class Publication(Release):
         """Write `folder` and `folder.private`; raises AuditFailed, and writes nothing, where a claim does not hold."""
         target = Path(folder).absolute()
         private = target.with_name(target.name + PRIVATE)
-        check_target(target, replace=replace)
-        check_target(private, replace=True)
+        check_target(target, replace=replace, mark=MANIFEST)
+        check_target(private, replace=True, mark="key")
         _require_same_key(private, self.key)
         with staging(target, private) as (public_stage, private_stage):
             with stage("writing"):
@@ -65,7 +65,7 @@ class Publication(Release):
                 loss = measure(self, self.original)
             self._write_private(private_stage, manifest, verdict, loss)
             with one_at_a_time(target.parent):
-                check_target(target, replace=replace)
+                check_target(target, replace=replace, mark=MANIFEST)
                 _require_same_key(private, self.key)
                 private_stage.show(replace=True, mode=0o700)
                 public_stage.show(replace=replace, mode=0o755)
@@ -178,26 +178,23 @@ def claims(policy: Policy) -> Iterator[Claim]:
             adversary=tuple(policy.quasi),
             k=policy.k,
         )
-    for known in policy.knowledge:
-        for name in policy.sensitive:
-            if name in known:
-                continue
-            attribute, l = policy.columns[name], policy.l(name)
-            promise = {
-                "frequency": f"at most 1/{l}",
-                "distinct": f"at least {l} different values",
-                "entropy": f"entropy at least log {l}",
-                "recursive": f"recursive ({attribute.c or 0:g},{l})-diversity",
-                "unique-distinct": f"{l} values, each once",
-            }[attribute.model]
-            yield Claim(
-                rule=f"knowing {', '.join(sorted(known)) or 'nothing'}: {name} {promise}",
-                model=attribute.model,
-                adversary=tuple(sorted(known)),
-                attribute=name,
-                l=l,
-                c=attribute.c,
-            )
+    for known, name in policy.promises:
+        attribute, l = policy.columns[name], policy.l(name)
+        promise = {
+            "frequency": f"at most 1/{l}",
+            "distinct": f"at least {l} different values",
+            "entropy": f"entropy at least log {l}",
+            "recursive": f"recursive ({attribute.c or 0:g},{l})-diversity",
+            "unique-distinct": f"{l} values, each once",
+        }[attribute.model]
+        yield Claim(
+            rule=f"knowing {', '.join(sorted(known)) or 'nothing'}: {name} {promise}",
+            model=attribute.model,
+            adversary=tuple(sorted(known)),
+            attribute=name,
+            l=l,
+            c=attribute.c,
+        )
 
 
 def _info(column: Column, kept: np.ndarray, policy: Policy) -> ColumnInfo:

@@ -162,7 +162,8 @@ def as_text(series: pl.Series, notes: list[str]) -> pl.Series:
         whole = series.drop_nulls().drop_nans()
         if whole.is_infinite().any():
             raise InputError(f"{series.name!r} holds an infinite value. Correct it or leave the row out.")
-        series = series.fill_nan(None) + 0.0  # −0.0 becomes 0.0
+        series = series.fill_nan(None)
+        series = series.set(series == 0, 0.0)  # −0.0 becomes 0.0
         if (whole == whole.floor()).all() and bool((whole.abs() < 2**53).all()):
             return series.cast(pl.Int64).cast(pl.String)
         return series.cast(pl.String)
@@ -217,7 +218,7 @@ def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
         raise InputError(f"{name!r} holds an infinite value. Correct it or leave the row out.")
     if (series == series.floor()).all() and bool((series.abs() < 2**53).all()):
         return series.cast(pl.Int64)
-    return series + 0.0  # −0.0 becomes 0.0
+    return series.set(series == 0, 0.0)  # −0.0 becomes 0.0
 
 
 def _rows_with_secrets(
@@ -242,7 +243,7 @@ def _rows_with_secrets(
             notes.append(f"{name}: {count:,} rows without a value left out.")
         else:
             raise InputError(
-                f"{name!r} is sensitive and missing in {count:,} rows (first: row {int(gaps.arg_true()[0]) + 1}). Add "
+                f"{name!r} is sensitive and missing, {count:,} times (first: row {int(gaps.arg_true()[0]) + 1}). Add "
                 "if_missing: drop to leave them out, or if_missing: {as: unknown} to make it a value."
             )
     return keep

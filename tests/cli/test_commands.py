@@ -193,6 +193,26 @@ def test_init_proposes_who_knows_one_secret_where_there_are_several(pluralis: An
     assert Policy.read(here / "two.yaml").links_are_known
 
 
+def test_a_wrong_original_is_not_measured(pluralis: Any, here: Path) -> None:
+    assert publish(pluralis).code == 0
+    (here / "few.csv").write_bytes(write_csv_bytes(PATIENTS.head(3)))
+    ran = pluralis("measure", "release", "--original", "few.csv")
+    assert ran.code == 2
+    assert "not the original" in ran.err
+
+
+def test_init_proposes_bins_for_sensitive_numbers(pluralis: Any, here: Path) -> None:
+    table = pl.DataFrame({"age": range(200), "salary": [1000 + 17 * i for i in range(200)]})
+    (here / "numbers.csv").write_bytes(write_csv_bytes(table))
+    assert pluralis("init", "numbers.csv", "-o", "numbers.yaml").code == 0
+    assert Policy.read(here / "numbers.yaml").columns["salary"].bin == 100
+    assert pluralis("publish", "numbers.csv", "--policy", "numbers.yaml", "--out", "release").code == 0
+
+
+def test_version(pluralis: Any) -> None:
+    assert pluralis("--version").out.startswith("pluralis 0.")
+
+
 def test_methods(pluralis: Any) -> None:
     assert "guarantees" in pluralis("methods").out
     assert {"bsgi", "mondrian", "incognito"} <= set(pluralis("methods", "--json").json)

@@ -228,7 +228,7 @@ def test_12_only_declared_markers_are_missing(file):
 @pytest.mark.parametrize("gap", ["", '""'])
 def test_13_a_missing_sensitive_value_is_refused_unless_the_policy_says(file, gap):
     frame = read_table(file(f"age,disease\n30,flu\n31,{gap}\n32,hiv\n"))
-    with pytest.raises(InputError, match=r"'disease' is sensitive and missing in 1 rows \(first: row 2\)"):
+    with pytest.raises(InputError, match=r"'disease' is sensitive and missing, 1 times \(first: row 2\)"):
         encoded(frame)
     dropped = encoded(frame, disease={"if_missing": "drop"})
     assert (dropped.rows, dropped.dropped, dropped["age"].values) == (2, 1, ("30", "32"))
@@ -356,7 +356,7 @@ def test_23_a_number_column_with_a_word_in_it_is_refused(file):
 def test_50_gzip_is_read(file):
     path = file(gzip.compress("age,disease\n30,flü\n".encode()), "people.CSV.gz")
     assert read_table(path).rows() == [("30", "flü")]
-    two = gzip.compress(b"age,disease\n") + gzip.compress(b"30,flu\n")
+    two = gzip.compress(b"age,disease\n", mtime=0) + gzip.compress(b"30,flu\n")
     assert read_table(file(two, "two.csv.gz")).rows() == [("30", "flu")]
 
 
@@ -428,7 +428,7 @@ def test_an_unreadable_file_is_refused(file, monkeypatch):
         refused(path, path.name, "Permission denied")
 
 
-@pytest.mark.parametrize("magic", [gzip.compress(b"a\n1\n"), b"PK\x03\x04rest", b"PAR1rest", b"\xd0\xcf\x11\xe0rest"])
+@pytest.mark.parametrize("magic", [gzip.compress(b"a\n1\n", mtime=0), b"PK\x03\x04rest", b"PAR1rest", b"\xd0\xcf\x11\xe0rest"])
 def test_other_kinds_of_file_are_recognised(file, magic):
     refused(file(magic), "people.csv is a", "whatever its name says")
 

@@ -154,7 +154,7 @@ def test_sensitive_numbers_in_bins() -> None:
 
 def test_missing_secrets() -> None:
     table = pl.DataFrame({"age": range(5), "disease": ["flu", None, "hiv", "flu", "hiv"]})
-    with pytest.raises(InputError, match=r"missing in 1 rows \(first: row 2\)"):
+    with pytest.raises(InputError, match=r"missing, 1 times \(first: row 2\)"):
         publish(table, policy_of({"age": AGE, "disease": secret()}))
     dropped = publish(table, policy_of({"age": AGE, "disease": secret(if_missing="drop")}))
     assert (dropped.manifest.rows, dropped.manifest.suppressed) == (4, 1)

@@ -160,6 +160,10 @@ def test_existing_output_is_kept_without_replace(tmp_path: Path, publication: Pu
     assert audit(tmp_path / "release").holds
     with pytest.raises(OutputError, match="is a file"):
         publication.save(tmp_path / "file", replace=True)
+    (tmp_path / "empty" / "thesis.txt").write_text("years of work")
+    with pytest.raises(OutputError, match=r"holds no manifest.json.*Choose another name"):
+        publication.save(tmp_path / "empty", replace=True)
+    assert (tmp_path / "empty" / "thesis.txt").read_text() == "years of work"
     assert _staged(tmp_path) == []
 
 

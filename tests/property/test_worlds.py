@@ -93,6 +93,20 @@ def test_the_audit_finds_what_linked_secrets_give_away(data: Any) -> None:
     assert not (posterior > 1 / 2 and verdict.holds)
 
 
+def test_a_rule_about_a_plain_attribute_is_kept() -> None:
+    """Whoever knows the ward must not learn the disease, so the two are not published side by side."""
+    wards, diseases = ["oncology", "infectious"] * 3, ["cancer", "flu"] * 3
+    table = pl.DataFrame({"age": range(6), "ward": wards, "disease": diseases})
+    attributes = {"age": {"role": "quasi", "type": "number"}, "ward": {"role": "plain"},
+                  "disease": {"role": "sensitive", "l": 2}}  # fmt: skip
+    policy = policy_of(attributes, rules=["ward -> disease : l=2"])
+    release = publish(table, policy, key=Key.test())
+    assert release.manifest.parameters["linked"] is False
+    assert any(claim.adversary == ("ward",) for claim in release.manifest.claims)
+    paper = publish(table, policy.override(options={"variant": "paper"}), key=Key.test())
+    assert [f.measured for f in audit(paper, allow_test=True).failures] == [1.0]
+
+
 def test_linked_secrets_are_refused_where_an_adversary_knows_one() -> None:
     table = pl.DataFrame({"age": [20, 21, 22, 23], "sex": list("ffmm"), "s0": list("abab"), "s1": list("cdcd")})
     release = publish(table, tiny_policy(2, [["age", "sex", "s0"]], variant="paper"), key=Key.test())

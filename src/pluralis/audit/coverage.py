@@ -25,7 +25,7 @@ from pluralis.release import ColumnInfo, Manifest, TableInfo
 from pluralis.spelling import skeleton
 
 CANDIDATES = 150_000_000
-PAIRS = 3_000_000
+PAIRS = 600_000
 SPREAD = 2_000
 
 Flags = npt.NDArray[np.bool_]

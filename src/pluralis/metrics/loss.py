@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pluralis.errors import ReleaseError
+from pluralis.errors import InputError, ReleaseError
 from pluralis.labels import ALL, interval_ends, read_set
 from pluralis.metrics.distributions import Distribution, distribution
 from pluralis.original import original_values
@@ -45,6 +45,11 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
     if release.kind != "generalized":
         raise ReleaseError(f"Releases of kind {release.kind!r} cannot be measured by this Pluralis.")
     rows, info = release.tables["microdata"], release.info("microdata")
+    if original.height != rows.height + release.manifest.suppressed:
+        raise InputError(
+            f"The original has {original.height:,} rows, the release {rows.height:,} and {release.manifest.suppressed:,} "
+            "left out: it is not the original of this release."
+        )
     weights = release.manifest.parameters.get("weights", {})
     shown = (*info.named("quasi"), *info.named("sensitive"))
     true = {column.name: original_values(original, column, release.manifest) for column in shown}

@@ -20,14 +20,31 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Publish tables that hold several secrets per person, audited, and let analysts still count.",
+    help="Publish tables that hold several secrets per person, under rules that an audit proves.",
 )
 
-TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (.csv, .csv.gz) or Parquet file.")]
+TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (.csv, .tsv, .txt, also .gz) or Parquet file.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Encoding = Annotated[str, typer.Option(help="Character set of a CSV file that is not UTF-8.")]
 Separator = Annotated[str | None, typer.Option(help="Separator of a CSV file; found from its header if not given.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from pluralis import __version__
+
+        print(f"pluralis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 @app.command()
@@ -154,8 +171,9 @@ def publish(
     from pluralis.publish import key_for
     from pluralis.publish import publish as publish_table
     from pluralis.randomness import Key
+    from pluralis.release import MANIFEST
 
-    check_target(out.absolute(), replace=replace)
+    check_target(out.absolute(), replace=replace, mark=MANIFEST)
     rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
     key = Key.test() if test_key else key_for(out)
     notes: list[str] = []
