@@ -62,22 +62,22 @@ def require_eligible(
                 holders = rank[kept[rank] & (column.codes[rank] == code)]
                 kept[holders[target[code] :]] = False
             left_out = int((~kept).sum())
-            if left_out == table.rows or not allows(policy.publish.suppress, left_out, table.rows):
+            if left_out == table.rows or left_out > allowance(policy.publish.suppress, table.rows):
                 raise Infeasible(_too_common(table, column, ls[column.name], left_out))
     return np.flatnonzero(kept)
 
 
-def allows(suppress: float, left_out: int, rows: int) -> bool:
-    """Whether so many rows may be left out.
+def allowance(suppress: float, rows: int) -> int:
+    """How many of so many rows may be left out.
 
-    >>> allows(0.58, 58, 100), allows(0.58, 59, 100)
-    (True, False)
+    >>> allowance(0.58, 100), allowance(0, 100)
+    (58, 0)
     """
-    return left_out <= suppress * rows + 1e-9 * rows
+    return int(suppress * rows + 1e-9 * rows)
 
 
-def _allowance(left_out: int, rows: int) -> float:
-    """A suppress, in thousandths, that is enough."""
+def _enough(left_out: int, rows: int) -> float:
+    """A suppress, in thousandths, that allows it."""
     return float(np.ceil(1000 * left_out / rows) / 1000)
 
 
@@ -94,19 +94,21 @@ def _too_common(table: Table, column: Column, l: int, left_out: int) -> str:
         said += "It is too skewed for any guarantee better than its own top frequency"
     else:
         said += f"The largest l it allows is {best}; set l: {best}"
-    share = _allowance(left_out, rows)
+    share = _enough(left_out, rows)
     return said + (f", or allow suppress: {share:g}." if share < 1 else ".")
 
 
-def require_allowance(group_of: npt.NDArray[np.int64], suppress: float) -> None:
+def require_allowance(
+    left_out: int, rows: int, suppress: float, remedy: str = "lower l, or protect fewer attributes"
+) -> None:
     """Refuse a plan that leaves out more rows than the policy allows."""
-    rows, left_out = group_of.size, int((group_of < 0).sum())
-    if not allows(suppress, left_out, rows):
-        raise Infeasible(
-            f"{left_out:,} of {rows:,} rows fit no group: every group that could take them holds the same "
-            "people or values. "
-            f"Allow suppress: {_allowance(left_out, rows):g}, lower l, or protect fewer attributes."
-        )
+    if left_out <= allowance(suppress, rows):
+        return
+    share = _enough(left_out, rows)
+    raise Infeasible(
+        f"{left_out:,} of {rows:,} rows fit no group: every group that could take them holds the same people or "
+        "values. " + (f"Allow suppress: {share:g}, {remedy}." if share < 1 else f"{remedy.capitalize()}.")
+    )
 
 
 def require_sensitive(table: Table, method: str) -> None:
@@ -115,5 +117,10 @@ def require_sensitive(table: Table, method: str) -> None:
         raise Infeasible(
             f"{method} groups rows by sensitive values and the policy names none. Give a column role: sensitive."
         )
+    require_quasi(table, method)
+
+
+def require_quasi(table: Table, method: str) -> None:
+    """Generalising needs attributes to generalise."""
     if not table.quasi:
         raise Infeasible(f"{method} generalises quasi attributes and the policy names none. Give a column role: quasi.")

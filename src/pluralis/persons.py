@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.kernels.incognito import MOST_PARTS, separate
-from pluralis.kernels.mondrian import Models, Room
+from pluralis.kernels.models import Models, Room
+from pluralis.kernels.persons import MOST_PARTS, separate
 from pluralis.plan import LEFT_OUT, numbered
 
 Rows = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ def separate_persons(group_of: Rows, models: Models, room: Room) -> Separated:
     in which everybody has one row stay as they are. Every group that comes out passes the test if those that went in
     did.
 
-    >>> from pluralis.kernels.mondrian import DISTINCT
+    >>> from pluralis.kernels.models import DISTINCT, room_for
     >>> models = Models(np.array([[0, 1, 0, 1]], np.int32), np.array([DISTINCT], np.int8), np.array([2]), np.ones(1), 2,
     ...                 np.array([0, 1, 1, 0], np.int32))
     >>> separate_persons(np.zeros(4, np.int64), models, room_for(models)).group_of.tolist()
@@ -45,21 +45,6 @@ def separate_persons(group_of: Rows, models: Models, room: Room) -> Separated:
     tallies = np.zeros((most, models.ls.size, room.counts.size), np.int32)
     separate(models, room, tallies, order, starts, out)
     return Separated(numbered(out), kept[out[kept] == LEFT_OUT])
-
-
-def room_for(models: Models, codes: int = 0, attributes: int = 1) -> Room:
-    """Arrays for the kernels to work in; `codes` is the size of the largest flat attribute."""
-    rows = max(models.secrets.shape[1], models.person.size)
-    values = int(models.secrets.max(initial=0)) + 1
-    return Room(
-        counts=np.zeros(values, np.int64),
-        people=np.zeros(int(models.person.max(initial=0)) + 1, np.int64),
-        codes=np.empty(values, np.int64),
-        keys=np.empty(rows),
-        sorted=np.empty(rows),
-        rows=np.empty(rows + 1, np.int64),
-        stamps=np.zeros((attributes, codes + 1), np.int64),
-    )
 
 
 def _most_rows(group_of: Rows, person: npt.NDArray[np.int32]) -> int:

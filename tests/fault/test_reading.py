@@ -428,7 +428,9 @@ def test_an_unreadable_file_is_refused(file, monkeypatch):
         refused(path, path.name, "Permission denied")
 
 
-@pytest.mark.parametrize("magic", [gzip.compress(b"a\n1\n", mtime=0), b"PK\x03\x04rest", b"PAR1rest", b"\xd0\xcf\x11\xe0rest"])
+@pytest.mark.parametrize(
+    "magic", [gzip.compress(b"a\n1\n", mtime=0), b"PK\x03\x04rest", b"PAR1rest", b"\xd0\xcf\x11\xe0rest"]
+)
 def test_other_kinds_of_file_are_recognised(file, magic):
     refused(file(magic), "people.csv is a", "whatever its name says")
 

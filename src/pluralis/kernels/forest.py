@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pluralis.kernels.quickselect import quickselect
 from pluralis.kernels.space import FLAT, NUMBER, bit, loss_with, tree_share
 
 LEAF = 16
+STACK = 256  # nodes that a search can have waiting
 NOBODY = np.iinfo(np.int64).max
 
 
@@ -33,30 +35,6 @@ class Forest(NamedTuple):
     values: np.ndarray  # mask of the sensitive values of free rows
     first: np.ndarray  # the first free row in drawn order (rows are numbered in drawn order)
     leaf_of: np.ndarray
-
-
-@njit(cache=True)
-def _select(order, keys, begin, end, middle):
-    """Reorder so that what stands before `middle` is not larger than what stands after (quickselect)."""
-    low, high = begin, end - 1
-    while low < high:
-        pivot = keys[order[(low + high) // 2]]
-        i, j = low, high
-        while i <= j:
-            while keys[order[i]] < pivot:
-                i += 1
-            while keys[order[j]] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return
 
 
 @njit(cache=True)
@@ -130,7 +108,7 @@ def _cut(space, order, keys, begin, end):
         return middle
     for at in range(begin, end):
         keys[order[at]] = space.points[order[at], widest]
-    _select(order, keys, begin, end, middle)
+    quickselect(order, keys, begin, end, middle)
     if space.kinds[widest] != FLAT:
         return middle
     pivot = keys[order[middle]]

@@ -1,4 +1,4 @@
-"""Mondrian's loops: the test that a group must pass, cutting groups in two, placing rows that were left over.
+"""Mondrian's loops: cutting groups in two, and placing the rows that were left over.
 
 Rows are numbered in canonical order, and every step keeps them in it, so nothing depends on chance.
 """
@@ -10,161 +10,66 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pluralis.kernels.forest import nearest_few
-from pluralis.kernels.place import Groups, gather, join
+from pluralis.kernels.forest import STACK, nearest_few
+from pluralis.kernels.models import fits, holds, most_of_one_person
+from pluralis.kernels.place import gather, join
+from pluralis.kernels.quickselect import quickselect
 from pluralis.kernels.space import (
     FLAT,
-    NUMBER,
     TREE,
     Box,
     add_to_box,
     bit,
     box_loss,
+    codes_loss,
     empty_box,
     loss_with,
-    tree_share,
+    span_loss,
 )
 
-FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, UNIQUE = 0, 1, 2, 3, 4
 TOP, DONE, GROUPS = 0, 1, 2
-STACK = 128  # the smaller half is cut first, so that log2(rows) places are enough
-ROUNDING = 1e-9
+DEPTH = 128  # the smaller half is cut first, so that log2(rows) places are enough
 NEAR = 64
-SEARCH = 256
-
-
-class Models(NamedTuple):
-    """What every group must be: of k rows, and diverse in every sensitive attribute."""
-
-    secrets: np.ndarray  # int32[attribute, row]
-    model: np.ndarray  # int8[attribute]: FREQUENCY, …
-    ls: np.ndarray  # int64[attribute]
-    c: np.ndarray  # float64[attribute], for RECURSIVE
-    least: int  # no group with fewer rows can pass
-    person: np.ndarray  # int32[row], or empty
-
-
-class Room(NamedTuple):
-    """Arrays to work in; `counts` and `people` are all zero between uses."""
-
-    counts: np.ndarray  # int64[value]
-    people: np.ndarray  # int64[person]
-    codes: np.ndarray  # int64[value]
-    keys: np.ndarray  # float64[row]
-    sorted: np.ndarray  # float64[row]
-    rows: np.ndarray  # int64[row]
-    stamps: np.ndarray  # int64[attribute, code], for FLAT attributes
 
 
 class Cuts(NamedTuple):
-    """How far the cutting is; the rows of a group stand together in `order`."""
+    """How far the cutting is, and arrays to cut in; the rows of a group stand together in `order`."""
 
     order: np.ndarray
     group_of: np.ndarray
     stack: np.ndarray  # int64[place, 2]: begin and end
     counters: np.ndarray  # TOP, DONE, GROUPS
-
-
-# the test -----------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def diverse(model, l, c, counts, codes, parts):
-    """Whether a histogram is l-diverse in `parts` even shares of it; `codes` are the values that it holds."""
-    size, top, spread = 0, 0, 0
-    for code in codes:
-        size += counts[code]
-        top = max(top, counts[code])
-        spread += min(counts[code], parts)
-    if model == FREQUENCY:
-        return top <= parts * (size // parts // l)
-    if model == UNIQUE:
-        return top == 1 and l <= codes.size <= l + 1
-    if spread < parts * l:
-        return False
-    if model == ENTROPY:
-        entropy = 0.0
-        for code in codes:
-            share = counts[code] / size
-            entropy -= share * np.log(share)
-        return entropy >= np.log(l) - ROUNDING
-    if model == RECURSIVE:
-        held = np.sort(counts[codes])
-        return top < c * held[: held.size - l + 1].sum()
-    return True
-
-
-@njit(cache=True)
-def tally(values, rows, counts, codes):
-    """Count the values of `rows`; how many there are, `codes` naming them."""
-    used = 0
-    for row in rows:
-        value = values[row]
-        if counts[value] == 0:
-            codes[used] = value
-            used += 1
-        counts[value] += 1
-    return used
-
-
-@njit(cache=True)
-def holds(models, room, rows, parts):
-    """Whether rows pass the test as one group, or, with several parts, whether even shares of them would."""
-    if rows.size < models.least * parts:
-        return False
-    fine = True
-    for a in range(models.ls.size):
-        used = tally(models.secrets[a], rows, room.counts, room.codes)
-        codes = room.codes[:used]
-        fine = diverse(models.model[a], models.ls[a], models.c[a], room.counts, codes, parts)
-        for code in codes:
-            room.counts[code] = 0
-        if not fine:
-            break
-    return fine
-
-
-@njit(cache=True)
-def most_of_one_person(models, room, rows):
-    """How many of the rows one person has at most."""
-    most = 1
-    if models.person.size > 0:
-        for row in rows:
-            room.people[models.person[row]] += 1
-            most = max(most, room.people[models.person[row]])
-        for row in rows:
-            room.people[models.person[row]] = 0
-    return most
+    keys: np.ndarray  # float64[row]: what the rows of the group at hand are cut by
+    places: np.ndarray  # int64[row]: their places, for finding the median
+    stamps: np.ndarray  # int64[attribute, code], for FLAT attributes; all zero at first
 
 
 # cutting ------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True)
-def _measure(space, room, rows, ends, widths):
+def _measure(space, cuts, rows, ends, widths):
     """The lowest and highest point of each attribute, and the loss of publishing the rows together."""
     distinct = np.zeros(space.kinds.size, np.int64)
-    tag = room.stamps[0, 0] + 1
+    tag = cuts.stamps[0, 0] + 1
     ends[:, 0], ends[:, 1] = np.inf, -np.inf
     for row in rows:
         for j in range(space.kinds.size):
             x = space.points[row, j]
             ends[j, 0], ends[j, 1] = min(ends[j, 0], x), max(ends[j, 1], x)
-            if space.kinds[j] == FLAT and room.stamps[j, np.int64(x) + 1] != tag:
-                room.stamps[j, np.int64(x) + 1] = tag
+            if space.kinds[j] == FLAT and cuts.stamps[j, np.int64(x) + 1] != tag:
+                cuts.stamps[j, np.int64(x) + 1] = tag
                 distinct[j] += 1
-    room.stamps[0, 0] = tag
+    cuts.stamps[0, 0] = tag
     for j in range(space.kinds.size):
         if space.kinds[j] == FLAT:
-            widths[j] = space.unit[j] * distinct[j] if distinct[j] > 1 else 0.0
-        elif space.kinds[j] == NUMBER:
-            widths[j] = space.unit[j] * min(1.0, ends[j, 1] - ends[j, 0])
+            widths[j] = codes_loss(space, j, distinct[j])
         else:
-            widths[j] = space.unit[j] * tree_share(space, j, ends[j, 0], ends[j, 1])
+            widths[j] = span_loss(space, j, ends[j, 0], ends[j, 1])
 
 
 @njit(cache=True)
-def _fill_keys(space, room, rows, j, low, high):
+def _fill_keys(space, cuts, rows, j, low, high):
     """What the rows are cut by: the point, or in a tree the child of the lowest common ancestor."""
     level = 0
     if space.kinds[j] == TREE:
@@ -173,42 +78,17 @@ def _fill_keys(space, room, rows, j, low, high):
             level += 1
     for i in range(rows.size):
         x = space.points[rows[i], j]
-        room.keys[i] = space.lineage[space.first[j] + np.int64(x), level - 1] if level > 0 else x
-        room.sorted[i] = room.keys[i]
+        cuts.keys[i] = space.lineage[space.first[j] + np.int64(x), level - 1] if level > 0 else x
+        cuts.places[i] = i
 
 
 @njit(cache=True)
-def _select(values, place):
-    """The value that stands at `place` once they are sorted (quickselect)."""
-    low, high = 0, values.size - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            high = j
-        elif place >= i:
-            low = i
-        else:
-            break
-    return values[place]
-
-
-@njit(cache=True)
-def _divide(room, rows, median, below, take, equal):
+def _divide(cuts, room, rows, median, below, take, equal):
     """Write the rows below the median and `take` of the `equal` ones on it, evenly spaced, before all others."""
     low, high, dealt = 0, below + take, 0
     for i in range(rows.size):
-        left = room.keys[i] < median
-        if room.keys[i] == median:
+        left = cuts.keys[i] < median
+        if cuts.keys[i] == median:
             left = (dealt + 1) * take // equal > dealt * take // equal
             dealt += 1
         if left:
@@ -220,25 +100,26 @@ def _divide(room, rows, median, below, take, equal):
 
 
 @njit(cache=True)
-def _cut(models, room, rows, relaxed):
+def _cut(models, cuts, room, rows, relaxed):
     """Cut at the median of the keys if both sides pass the test; the rows on the left side, 0 where it fails.
 
     Strict cuts stand before or after the rows on the median, the more even one first. A relaxed cut is even; the
     strict ones follow where it is not allowed.
     """
     size = rows.size
-    median = _select(room.sorted[:size], size // 2)
+    quickselect(cuts.places, cuts.keys, 0, size, size // 2)
+    median = cuts.keys[cuts.places[size // 2]]
     below, equal = 0, 0
     for i in range(size):
-        below += room.keys[i] < median
-        equal += room.keys[i] == median
+        below += cuts.keys[i] < median
+        equal += cuts.keys[i] == median
     before = size - 2 * below <= 2 * (below + equal) - size
     takes = (size // 2 - below, 0 if before else equal, equal if before else 0)
     for turn in range(0 if relaxed else 1, 3):
         left = below + takes[turn]
         if left < models.least or size - left < models.least or left == 0 or left == size:
             continue
-        _divide(room, rows, median, below, takes[turn], equal)
+        _divide(cuts, room, rows, median, below, takes[turn], equal)
         one, other = room.rows[:left], room.rows[left:size]
         if holds(models, room, one, most_of_one_person(models, room, one)) and holds(
             models, room, other, most_of_one_person(models, room, other)
@@ -260,12 +141,12 @@ def partition(space, models, room, cuts, relaxed, until):
         rows = cuts.order[begin:end]
         left = 0
         if rows.size >= 2 * models.least:
-            _measure(space, room, rows, ends, widths)
+            _measure(space, cuts, rows, ends, widths)
             while left == 0 and widths.max() > 0.0:
                 j = widths.argmax()
                 widths[j] = 0.0
-                _fill_keys(space, room, rows, j, ends[j, 0], ends[j, 1])
-                left = _cut(models, room, rows, relaxed)
+                _fill_keys(space, cuts, rows, j, ends[j, 0], ends[j, 1])
+                left = _cut(models, cuts, room, rows, relaxed)
         if left == 0:
             cuts.group_of[rows] = counters[GROUPS]
             counters[GROUPS] += 1
@@ -280,32 +161,6 @@ def partition(space, models, room, cuts, relaxed, until):
 
 
 # placing -----------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True)
-def chains(group_of, groups):
-    """The members of each group."""
-    members = Groups(
-        np.full(groups, -1, np.int64),
-        np.full(group_of.size, -1, np.int64),
-        np.zeros(groups, np.int64),
-        np.zeros(groups),
-    )
-    for row in range(group_of.size):
-        if group_of[row] >= 0:
-            join(members, group_of[row], row)
-    return members
-
-
-@njit(cache=True)
-def fits(models, room, size, row):
-    """Whether `row` may join the group whose rows are `room.rows[:size]`."""
-    if models.person.size > 0:
-        for i in range(size):
-            if models.person[room.rows[i]] == models.person[row]:
-                return False
-    room.rows[size] = row
-    return holds(models, room, room.rows[: size + 1], 1)
 
 
 @njit(cache=True)
@@ -339,12 +194,9 @@ def _least_loss(space, box, row):
     for j in range(space.kinds.size):
         x = space.points[row, j]
         if space.kinds[j] == FLAT:
-            count = box.distinct[j] + (box.seen[j] & bit(np.int64(x)) == 0)
-            total += space.unit[j] * count if count > 1 else 0.0
-        elif space.kinds[j] == NUMBER:
-            total += space.unit[j] * min(1.0, max(box.high[j], x) - min(box.low[j], x))
+            total += codes_loss(space, j, box.distinct[j] + (box.seen[j] & bit(np.int64(x)) == 0))
         else:
-            total += space.unit[j] * tree_share(space, j, min(box.low[j], x), max(box.high[j], x))
+            total += span_loss(space, j, min(box.low[j], x), max(box.high[j], x))
     return total
 
 
@@ -355,7 +207,7 @@ def near_groups(space, forest, group_of, row):
     alone = np.array([row])
     add_to_box(space, box, alone, 0, row)
     found, losses = np.empty(NEAR, np.int64), np.empty(NEAR)
-    stack = (np.empty(SEARCH, np.int64), np.empty(SEARCH))
+    stack = (np.empty(STACK, np.int64), np.empty(STACK))
     return group_of[found[: nearest_few(space, forest, 0, box, alone, 1, found, losses, stack)]]
 
 

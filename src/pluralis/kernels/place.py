@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pluralis.kernels.forest import allowed, nearest_few
-from pluralis.kernels.select import STACK
+from pluralis.kernels.forest import STACK, allowed, nearest_few
 from pluralis.kernels.space import box_loss, empty_box, fill_box, loss_with
 
 NEAR_ROWS = 16
@@ -48,15 +47,28 @@ def join(groups, group, row):
 
 
 @njit(cache=True)
+def _no_members(groups, rows):
+    """Room for so many groups of so many rows, all of them empty."""
+    return Groups(
+        np.full(groups, -1, np.int64), np.full(rows, -1, np.int64), np.zeros(groups, np.int64), np.zeros(groups)
+    )
+
+
+@njit(cache=True)
+def chains(group_of, groups):
+    """The members of each group."""
+    members = _no_members(groups, group_of.size)
+    for row in range(group_of.size):
+        if group_of[row] >= 0:
+            join(members, group_of[row], row)
+    return members
+
+
+@njit(cache=True)
 def chained(space, formed):
     """Groups of equal size as chains, `formed[g]` being the rows of group g."""
     count, l = formed.shape
-    groups = Groups(
-        np.full(count, -1, np.int64),
-        np.full(space.points.shape[0], -1, np.int64),
-        np.zeros(count, np.int64),
-        np.zeros(count),
-    )
+    groups = _no_members(count, space.points.shape[0])
     box = empty_box(space.kinds.size)
     for group in range(count):
         fill_box(space, box, formed[group], l, -1)

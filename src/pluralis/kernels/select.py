@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pluralis.kernels.forest import NOBODY, nearest, take
+from pluralis.kernels.forest import NOBODY, STACK, nearest, take
 from pluralis.kernels.schedule import restore_ranking
 from pluralis.kernels.space import add_to_box, bit, empty_box
 
 GROUPS, ASIDE, LEFT, FINISHED, FAILED = 0, 1, 2, 3, 4
 GIVE_UP = 64
-STACK = 256
 EVERYTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 

@@ -62,6 +62,23 @@ def tree_share(space, j, low, high):
 
 
 @njit(cache=True)
+def span_loss(space, j, low, high):
+    """What a number or a tree loses between two points.
+
+    `loss_with` and `forest.least_loss` spell this out: a call in those two loops makes BSGI eight times slower.
+    """
+    if space.kinds[j] == NUMBER:
+        return space.unit[j] * min(1.0, high - low)
+    return space.unit[j] * tree_share(space, j, low, high)
+
+
+@njit(cache=True)
+def codes_loss(space, j, count):
+    """What a flat attribute loses where a group holds so many codes; one code loses nothing."""
+    return space.unit[j] * count if count > 1 else 0.0
+
+
+@njit(cache=True)
 def holds_code(space, j, code, box, members, size):
     """Whether a group already holds a code of a flat attribute."""
     if box.seen[j] & bit(code) == 0:
@@ -102,12 +119,9 @@ def box_loss(space, box):
     total = 0.0
     for j in range(space.kinds.size):
         if space.kinds[j] == FLAT:
-            if box.distinct[j] > 1:
-                total += space.unit[j] * box.distinct[j]
-        elif space.kinds[j] == NUMBER:
-            total += space.unit[j] * min(1.0, box.high[j] - box.low[j])
+            total += codes_loss(space, j, box.distinct[j])
         else:
-            total += space.unit[j] * tree_share(space, j, box.low[j], box.high[j])
+            total += span_loss(space, j, box.low[j], box.high[j])
     return total
 
 

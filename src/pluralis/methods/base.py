@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
-from pluralis.plan import Plan
+from pluralis.plan import LEFT_OUT, Level, Plan, numbered
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.table import Table
@@ -34,3 +37,17 @@ class Method(BaseModel):
     @abstractmethod
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         """Group the rows of a table so that the policy's rules hold, or raise Infeasible."""
+
+    def _plan_of(
+        self,
+        table: Table,
+        policy: Policy,
+        rows: npt.NDArray[np.int64],
+        group_of: npt.NDArray[np.int64],
+        levels: Mapping[str, Level] | None = None,
+    ) -> Plan:
+        """The plan in which row `rows[i]` of the table is in group `group_of[i]`, and all other rows are left out."""
+        whole = np.full(table.rows, LEFT_OUT, np.int64)
+        whole[rows] = group_of
+        linked = self.variant == "paper" or not policy.links_are_known
+        return Plan(kind=self.kind, group_of=numbered(whole), linked=linked, levels=levels or {})

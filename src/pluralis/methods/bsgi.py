@@ -66,11 +66,9 @@ class Bsgi(Method):
         groups, aside = self._select(space, rules, int(ls.max()))
         placed = self._incorporate(space, rules, ls, groups, aside)
         group_of = self._refined(space, rules, placed, int(ls.max()))
-        whole = np.full(table.rows, LEFT_OUT, np.int64)
-        whole[order] = group_of
-        require_allowance(whole, policy.publish.suppress)
-        linked = self.variant == "paper" or not policy.links_are_known
-        return Plan(kind=self.kind, group_of=numbered(whole), linked=linked)
+        plan = self._plan_of(table, policy, order, group_of)
+        require_allowance(plan.left_out, table.rows, policy.publish.suppress)
+        return plan
 
     def _asked(self, table: Table, policy: Policy) -> dict[str, int]:
         """How diverse each attribute must be, the one that makes the buckets first: the one of largest l.

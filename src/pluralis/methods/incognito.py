@@ -32,31 +32,27 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pluralis.demands import FOR_PEOPLE, failing_groups, models_of, rows_that_can_pass, splitting
+from pluralis.eligibility import allowance, require_allowance
 from pluralis.errors import Infeasible
 from pluralis.hierarchy import Hierarchy, automatic_hierarchy
 from pluralis.kernels.incognito import (
     Classes,
     Demand,
     Histograms,
-    absorb,
     classes_of,
     extend_keys,
     judge,
     merged,
     numbered_keys,
 )
-from pluralis.kernels.mondrian import UNIQUE, Models, Room, chains
+from pluralis.kernels.models import UNIQUE, Models, Room, room_for
+from pluralis.kernels.persons import absorb
+from pluralis.kernels.place import chains
 from pluralis.labels import ALL, MISSING
 from pluralis.methods.base import Method
-from pluralis.methods.mondrian import (
-    failing_groups,
-    models_of,
-    require_allowance,
-    rows_that_can_pass,
-    splitting,
-)
-from pluralis.persons import room_for, separate_persons
-from pluralis.plan import LEFT_OUT, Level, Plan, numbered
+from pluralis.persons import separate_persons
+from pluralis.plan import LEFT_OUT, Level, Plan
 from pluralis.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
@@ -146,21 +142,15 @@ class Incognito(Method):
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         kept = rows_that_can_pass(table, policy, draw, self.name)
         models = models_of(table, policy, kept)
-        allowance = int(policy.publish.suppress * table.rows) - (table.rows - kept.size)
-        lattice = Lattice([Ladder.of(column) for column in table.quasi], kept, models, allowance, policy.k or 1)
+        spare = allowance(policy.publish.suppress, table.rows) - (table.rows - kept.size)
+        lattice = Lattice([Ladder.of(column) for column in table.quasi], kept, models, spare, policy.k or 1)
         satisfied = lattice.search()
         group_of, node = self._first_that_works(lattice, satisfied, table, policy)
-        whole = np.full(table.rows, LEFT_OUT, np.int64)
-        whole[kept] = group_of
-        return Plan(
-            kind=self.kind,
-            group_of=numbered(whole),
-            linked=self.variant == "paper" or not policy.links_are_known,
-            levels={
-                ladder.column.name: Level(ladder.hierarchy, ladder.leaf_of, level)
-                for ladder, level in zip(lattice.ladders, node, strict=True)
-            },
-        )
+        levels = {
+            ladder.column.name: Level(ladder.hierarchy, ladder.leaf_of, level)
+            for ladder, level in zip(lattice.ladders, node, strict=True)
+        }
+        return self._plan_of(table, policy, kept, group_of, levels)
 
     def _first_that_works(
         self, lattice: Lattice, satisfied: Satisfied, table: Table, policy: Policy
@@ -172,17 +162,18 @@ class Incognito(Method):
             for tried, node in enumerate(nodes):
                 done(tried / len(nodes))
                 group_of = lattice.groups(node)
-                left_out = int((group_of == LEFT_OUT).sum())
-                if left_out <= lattice.allowance:
+                surplus = int((group_of == LEFT_OUT).sum())
+                if surplus <= lattice.allowance:
                     return group_of, node
-                fewest = min(fewest, left_out)
+                fewest = min(fewest, surplus)
         if UNIQUE in lattice.models.model:
             raise Infeasible(
                 f"{self.name} cannot aim at unique-distinct diversity: no levels give classes of exactly l "
                 "different values. "
                 "Use method: bsgi, or model: distinct or frequency."
             )
-        require_allowance(table, policy, table.rows - lattice.rows.size + fewest, fewest, self.name)
+        left_out = table.rows - lattice.rows.size + fewest
+        require_allowance(left_out, table.rows, policy.publish.suppress, FOR_PEOPLE)
         raise AssertionError("a node whose surplus is within the allowance was not taken")
 
 

@@ -47,8 +47,8 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
     rows, info = release.tables["microdata"], release.info("microdata")
     if original.height != rows.height + release.manifest.suppressed:
         raise InputError(
-            f"The original has {original.height:,} rows, the release {rows.height:,} and {release.manifest.suppressed:,} "
-            "left out: it is not the original of this release."
+            f"The original has {original.height:,} rows, the release {rows.height:,} and "
+            f"{release.manifest.suppressed:,} left out: it is not the original of this release."
         )
     weights = release.manifest.parameters.get("weights", {})
     shown = (*info.named("quasi"), *info.named("sensitive"))
