@@ -35,6 +35,13 @@ RUNS = {
 }
 L = 5
 
+EXPLAINED = """\
+Written by `make bench`. Adult (30,162 rows), and Adult drawn with replacement with fnlwgt moved a little; seven quasi
+attributes, occupation sensitive, l = {l}. One core. *Plan* is the method alone; *publish* is everything from the
+Parquet file to the visible, audited release with its report; *copy* is Polars reading and writing the same file, in the
+same process; *ratio* is publish / copy. Machines are noisy: compare figures of one run only.
+"""
+
 
 def data_file() -> Path:
     folder = Path(os.environ.get("PLURALIS_DATA", HERE.parents[1] / "shared" / "data"))
@@ -146,11 +153,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Performance",
         "",
-        "Written by `make bench`. Adult (30,162 rows), and Adult drawn with replacement with fnlwgt moved a little; seven",
-        f"quasi attributes, occupation sensitive, l = {L}. One core. *Plan* is the method alone; *publish* is everything",
-        "from the Parquet file to the visible, audited release with its report; *copy* is Polars reading and writing the",
-        "same file, in the same process; *ratio* is publish / copy. Machines are noisy: compare figures of one run only.",
-        "",
+        EXPLAINED.format(l=L),
         f"{datetime.date.today().isoformat()}, {chip or platform.processor()}, Python {platform.python_version()}.",
         "",
         "| method | rows | plan, s | rows/s | publish, s | copy, s | ratio | peak, MiB | NCP |",
