@@ -41,7 +41,7 @@ $(VENV)/.warm: $(VENV)/.installed $(KERNELS)
 
 # Needs uv (pip install uv).
 lock:
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet \
 	  --extra dev pyproject.toml --output-file requirements.lock
 
 clean:

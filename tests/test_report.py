@@ -297,7 +297,7 @@ def test_the_order_of_what_is_known_does_not_show() -> None:
 
 
 def test_a_path_of_the_policy_is_not_shown() -> None:
-    for file in ("/home/eve/trees/age.csv", r"C:\eve\age.csv", "trees/age.csv"):
+    for file in ("/srv/eve/trees/age.csv", r"C:\eve\age.csv", "trees/age.csv"):
         policy = Policy.of(
             {"version": 1, "attributes": {"age": {"role": "quasi", "hierarchy": {"file": file}}}, "k": 2}
         )

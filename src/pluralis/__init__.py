@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pluralis.metrics import Loss
     from pluralis.policy import Policy
     from pluralis.profile import profile
-    from pluralis.publish import Publication, publish
+    from pluralis.publish import Publication, key_for, publish
     from pluralis.randomness import Key
     from pluralis.release import Release, read_release
 
@@ -37,6 +37,7 @@ _HOMES = {
     "Verdict": "audit",
     "audit": "api",
     "hospital_discharges": "datasets.hospital",
+    "key_for": "publish",
     "measure": "api",
     "methods": "methods",
     "profile": "profile",
@@ -58,6 +59,7 @@ __all__ = [
     "Verdict",
     "audit",
     "hospital_discharges",
+    "key_for",
     "measure",
     "methods",
     "profile",

@@ -68,7 +68,7 @@ class Stage:
         os.fsync(self._lock)
         if replace and self.target.exists():
             _rename(self.folder, self.target, _EXCHANGE)
-            shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)  # the old release; another writer may be removing it too
         else:
             _rename(self.folder, self.target, _NOREPLACE)
         parent = os.open(self.target.parent, os.O_RDONLY)
@@ -79,8 +79,7 @@ class Stage:
 
     def discard(self) -> None:
         """Remove what is staged, if it has not become visible, and let go of the lock."""
-        if self.folder.exists():
-            shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
 
@@ -90,8 +89,9 @@ def staging(*targets: Path) -> Iterator[list[Stage]]:
     stages: list[Stage] = []
     try:
         for target in targets:
-            _remove_abandoned(target)
-            stages.append(Stage(target))
+            with one_at_a_time(target.parent):  # nobody takes a folder that is not locked yet for an abandoned one
+                _remove_abandoned(target)
+                stages.append(Stage(target))
         yield stages
     except OSError as error:
         reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
@@ -124,7 +124,7 @@ def _remove_abandoned(target: Path) -> None:
         except BlockingIOError:
             continue
         else:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.close(handle)
 

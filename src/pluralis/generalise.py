@@ -109,6 +109,7 @@ def _tree_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Seri
 
 def _set_labels(column: Column, codes: npt.NDArray[np.int32], group: Rows) -> pl.Series:
     """The values of each group in domain order; all of the domain is `*`."""
+    domain = np.unique(codes).size  # of the published rows: a value that was left out must not show
     pairs = np.unique(group * column.size + codes)
     frame = pl.DataFrame({"group": pairs // column.size, "code": pairs % column.size})
     alone = [value_label(str(value)) for value in column.values] + [None] * column.has_missing
@@ -123,7 +124,7 @@ def _set_labels(column: Column, codes: npt.NDArray[np.int32], group: Rows) -> pl
     label = (
         pl.when(pl.col("count") == 1)
         .then("alone")
-        .when(pl.col("count") == column.size)
+        .when(pl.col("count") == domain)
         .then(pl.lit(ALL))
         .otherwise(pl.format("{{{}}}", "members"))
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
 from pluralis.errors import InputError
@@ -20,7 +22,8 @@ def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manife
         raise InputError(f"The original has no column {column.name!r}, so it is not the original of this release.")
     missing = manifest.parameters.get("missing", [""])
     in_bins = column.role == "sensitive" and is_binned(column.domain)
-    kind = Attribute(role="plain", type="number" if in_bins or column.type == "number" else "text")
+    case: Literal["fold", "keep"] = "keep" if column.name in manifest.parameters.get("case", []) else "fold"
+    kind = Attribute(role="plain", type="number" if in_bins or column.type == "number" else "text", case=case)
     values = canonical(original[column.name], kind, missing, [])
     if in_bins:
         values = binned(values, [str(label) for label in column.domain or ()])

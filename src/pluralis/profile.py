@@ -163,8 +163,8 @@ def first_policy(look: Profile) -> str:
             parts = ["role: quasi", "hierarchy: {mask: right}"]
         if column.role == "sensitive":
             if column.largest_l < 2:
-                parts = ["role: quasi"]
-                said += f"; {column.top_value!r} fills {column.top_share:.0%}: too skewed to protect as sensitive"
+                parts = ["role: identifier"]
+                said += f"; {column.top_value!r} fills {column.top_share:.0%}: too skewed to protect, so not published"
             else:
                 parts.append(f"l: {min(column.largest_l, 4)}")
                 said += f", {column.top_value!r} fills {column.top_share:.1%}; the largest l is {column.largest_l}"
@@ -175,7 +175,7 @@ def first_policy(look: Profile) -> str:
     if person is not None:
         lines.append(f"person: {_key(person)}  # {person!r} repeats: no two rows of one person share a group")
     secrets = [c.name for c in look.columns if c.role == "sensitive" and c.largest_l >= 2]
-    quasi = [c.name for c in look.columns if c.role == "quasi" or (c.role == "sensitive" and c.largest_l < 2)]
+    quasi = [c.name for c in look.columns if c.role == "quasi"]
     if len(secrets) > 1:
         lines.append("adversaries:  # besides the one who knows every quasi attribute: who also knows one secret")
         lines += [f"  - {{knows: [{', '.join(map(_key, [*quasi, secret]))}]}}" for secret in secrets]

@@ -89,10 +89,12 @@ class Publication(Release):
 
     def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict, loss: Loss) -> None:
         self.key.write(to.folder / "key")
+        sha256 = hashlib.sha256(manifest.to_json().encode()).hexdigest()
         report = render_report(self.policy, manifest, verdict, loss, self.notes)
         for name, text in {
             "policy.yaml": self.policy.to_yaml(),
-            "audit.json": json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n",
+            "audit.json": json.dumps({"manifest_sha256": sha256, **verdict.to_dict()}, indent=1, ensure_ascii=False)
+            + "\n",
             "utility.json": json.dumps(loss.to_dict(), indent=1, ensure_ascii=False) + "\n",
             "report.html": report,
         }.items():
@@ -103,10 +105,11 @@ def _require_same_key(private: Path, key: Key) -> None:
     """A second key for the same private folder would make two releases of the same people: refuse it."""
     file = private / "key"
     if file.exists() and Key.read(file) != key:
+        folder = private.with_name(private.name.removesuffix(PRIVATE))
         raise OutputError(
-            f"{private.name} holds another key. Publish with it (key=Key.read({file.name!r})), or choose "
-            "another name: two "
-            "releases of the same people under two keys can be intersected."
+            f"{private.name} holds another key, of an earlier release. Publish with that key (the command line does so "
+            f"by itself, in Python pass key=pluralis.key_for('{folder}')), or choose another name: two releases of the "
+            "same people under two keys can be intersected."
         )
 
 
@@ -146,6 +149,7 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
     )
     weights = {column.name: column.weight for column in table.quasi if column.weight != 1.0}
     instead = {name: a.if_missing.as_ for name, a in policy.columns.items() if isinstance(a.if_missing, MissingAs)}
+    exact = [name for name, a in policy.columns.items() if a.case == "keep" and a.role != "identifier"]
     parameters: dict[str, object] = {
         "linked": plan.linked,
         "l": {name: policy.l(name) for name in policy.sensitive},
@@ -153,6 +157,7 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
         **({"weights": weights} if weights else {}),
         **({"missing": policy.missing} if policy.missing != [""] else {}),
         **({"missing_as": instead} if instead else {}),
+        **({"case": exact} if exact else {}),
     }
     manifest = Manifest(
         method=method.name,
@@ -228,6 +233,10 @@ def _info(column: Column, kept: np.ndarray, policy: Policy) -> ColumnInfo:
 def _breaks_of(plan: Plan, table: Table) -> Iterator[str]:
     """What this plan, whatever its method, does not stop."""
     yield "membership: that a person is in the table is not hidden"
+    if table.person is not None:
+        yield (
+            "several rows of one person: each is protected on its own; whoever finds several can intersect their groups"
+        )
     if plan.left_out + table.dropped:
         yield "left-out rows: a person known to be in the table whom no group covers was left out"
     if plan.linked and len(table.sensitive) > 1:

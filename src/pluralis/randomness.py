@@ -47,7 +47,10 @@ class Key:
         return cls(hashlib.blake2b(b"pluralis test key", digest_size=KEY_BYTES).digest())
 
     @classmethod
-    def read(cls, path: Path) -> Key:
+    def read(cls, path: str | Path) -> Key:
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
         text = path.read_text(encoding="ascii", errors="replace").strip()
         try:
             return cls(bytes.fromhex(text))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
-_INVISIBLE = "[\u00ad\u200b-\u200d\u2060\ufeff]"
+_BLANK = r"[\s\x{2800}]+"
+_INVISIBLE = r"[\p{Cf}\p{Cc}\x{034F}\x{115F}\x{1160}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
 
 
 def skeleton(text: pl.Expr, *, fold_case: bool) -> pl.Expr:
@@ -20,7 +21,7 @@ def skeleton(text: pl.Expr, *, fold_case: bool) -> pl.Expr:
     >>> frame.select(skeleton(pl.col("disease"), fold_case=True).n_unique()).item()
     1
     """
-    plain = text.str.normalize("NFKC").str.replace_all(_INVISIBLE, "").str.replace_all(r"\s+", " ").str.strip_chars()
+    plain = text.str.normalize("NFKC").str.replace_all(_BLANK, " ").str.replace_all(_INVISIBLE, "").str.strip_chars(" ")
     # upper case first: it is what makes ß and ss, or ς and σ, the same
     return plain.str.to_uppercase().str.to_lowercase().str.normalize("NFKC") if fold_case else plain
 

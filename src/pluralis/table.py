@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -141,6 +142,9 @@ def canonical(series: pl.Series, attribute: Attribute, missing: Sequence[str], n
     text = as_text(series, notes)
     if missing:
         text = text.set(text.str.strip_chars().is_in(list(missing)), None)
+    if isinstance(attribute.if_missing, MissingAs) and text.null_count():
+        notes.append(f"{name}: {text.null_count():,} missing published as {attribute.if_missing.as_!r}.")
+        text = text.fill_null(attribute.if_missing.as_)
     table = canonical_spellings(text, fold_case=attribute.case == "fold")
     changed = table.filter(pl.col("text") != pl.col("spelling"))
     if changed.height:
@@ -232,13 +236,10 @@ def _rows_with_secrets(
             continue
         count = int(gaps.sum())
         if isinstance(attribute.if_missing, MissingAs):
-            if attribute.type == "number":
-                raise PolicyError(
-                    f"attributes.{name}.if_missing: a number cannot be {attribute.if_missing.as_!r}. Use drop."
-                )
-            series[name] = series[name].fill_null(attribute.if_missing.as_)
-            notes.append(f"{name}: {count:,} missing values published as {attribute.if_missing.as_!r}.")
-        elif attribute.if_missing == "drop":
+            raise PolicyError(
+                f"attributes.{name}.if_missing: a number cannot be {attribute.if_missing.as_!r}. Use drop."
+            )
+        if attribute.if_missing == "drop":
             keep = keep & ~gaps
             notes.append(f"{name}: {count:,} rows without a value left out.")
         else:
@@ -267,7 +268,7 @@ def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> C
     name = series.name
     whole = series.dtype.is_integer() and (attribute.bin is None or float(attribute.bin).is_integer())
     if attribute.bin is not None:
-        series = (series.cast(pl.Float64) / attribute.bin).floor() * attribute.bin
+        series = _bin_starts(series.cast(pl.Float64), attribute.bin)
     codes, domain = _ranks(series)
     has_missing = series.null_count() > 0
     number = attribute.type == "number" and attribute.bin is None
@@ -299,13 +300,29 @@ def _ranks(series: pl.Series) -> tuple[Codes, pl.Series]:
     return ranks.fill_null(domain.len()).cast(pl.Int32).to_numpy().astype(np.int32), domain
 
 
+def _bin_starts(numbers: pl.Series, width: float) -> pl.Series:
+    """Where the bin of each number begins, without the last digits that division leaves.
+
+    >>> _bin_starts(pl.Series([0.7, 2.3, 0.65]), 0.1).to_list()
+    [0.7, 2.3, 0.6]
+    """
+    digits = max(0, -int(Decimal(str(width)).as_tuple().exponent))
+    low = ((numbers / width).floor() * width).round(digits)
+    low = pl.select(pl.when(low > numbers).then((low - width).round(digits)).otherwise(low)).to_series()
+    above = (low + width).round(digits)
+    return pl.select(pl.when(above <= numbers).then(above).otherwise(low)).to_series().rename(numbers.name)
+
+
 def _bin_labels(lows: list[float], width: float, whole: bool) -> list[str]:
     """The interval that begins at each of `lows`; whole numbers get intervals that do not touch.
 
     >>> _bin_labels([0.0, 500.0], 500, True)
     ['[0, 499]', '[500, 999]']
     """
-    return [interval_label(int(v), int(v + width - 1)) if whole else interval_label(v, v + width) for v in lows]
+    return [
+        interval_label(int(v), int(v + width - 1)) if whole else interval_label(v, float(f"{v + width:.12g}"))
+        for v in lows
+    ]
 
 
 def _hierarchy_for(

@@ -251,3 +251,18 @@ def test_no_secret_in_the_bytes(pluralis: Any, here: Path) -> None:
         text = file.read_text()
         for word in ("CANARY", "secret_note", "Alice", "Gavin", key, str(here), "table.csv"):
             assert word not in text, (file.name, word)
+
+
+def test_init_does_not_publish_what_it_cannot_protect(pluralis: Any, here: Path) -> None:
+    table = pl.DataFrame({"age": range(10), "disease": list("abcdefghij"), "income": ["low"] * 9 + ["high"]})
+    (here / "skewed.csv").write_bytes(write_csv_bytes(table))
+    assert pluralis("init", "skewed.csv", "-o", "skewed.yaml").code == 0
+    assert Policy.read(here / "skewed.yaml").columns["income"].role == "identifier"
+
+
+def test_the_demo_overwrites_nobodys_files(pluralis: Any, here: Path) -> None:
+    (here / "mine").mkdir()
+    (here / "mine" / "discharges.csv").write_text("my own")
+    assert pluralis("demo", "--out", "mine").code == 2
+    assert (here / "mine" / "discharges.csv").read_text() == "my own"
+    assert pluralis("demo", "--out", "table.csv/x").code == 2

@@ -13,6 +13,7 @@ from pluralis.audit import audit
 from pluralis.audit.definitions import diversity
 from pluralis.errors import Infeasible, InputError, PluralisError
 from pluralis.methods import methods
+from pluralis.metrics import measure
 from pluralis.publish import publish
 from pluralis.randomness import Key
 from tables import PATIENTS, patients_policy, policy_of
@@ -160,3 +161,53 @@ def test_missing_secrets() -> None:
     assert (dropped.manifest.rows, dropped.manifest.suppressed) == (4, 1)
     named = publish(table, policy_of({"age": AGE, "disease": secret(if_missing={"as": "unknown"})}))
     assert "unknown" in named.tables["microdata"]["disease"].to_list()
+
+
+def test_what_stands_for_missing_is_no_second_spelling() -> None:
+    """`unknown` for a missing value and `Unknown` in the table are one value: a group of both is homogeneous."""
+    table = pl.DataFrame({"age": range(4), "disease": ["Unknown", None, "Unknown", None]})
+    with pytest.raises(Infeasible, match="too skewed"):
+        publish(table, policy_of({"age": AGE, "disease": secret(if_missing={"as": "unknown"})}))
+
+
+@pytest.mark.parametrize("mark", "\u200b\u200e\u202a\ufe0f\u034f\u180e\u3164\u2800\x01\x7f\u00ad")
+def test_invisible_characters_make_no_diversity(mark: str) -> None:
+    with pytest.raises(Infeasible, match="too skewed"):
+        publish(table_of(["flu", "flu" + mark] * 3), policy_of({"age": AGE, "disease": secret()}))
+
+
+def test_the_audit_counts_spellings_as_one() -> None:
+    release = publish(table_of(["flu", "hiv"] * 3), policy_of({"age": AGE, "disease": secret()}), key=Key.test())
+    rows = release.tables["microdata"].with_columns(pl.col("disease").replace("hiv", "Flu\u200b"))
+    verdict = audit(type(release)(**{**vars(release), "tables": {"microdata": rows}}), allow_test=True)
+    assert [finding.measured for finding in verdict.failures] == [1.0]
+
+
+def test_decimal_bins_hold_their_numbers() -> None:
+    table = pl.DataFrame({"age": range(6), "fee": [0.7, 2.3, 1.1, 0.3, 0.65, 1.15]})
+    policy = policy_of({"age": AGE, "fee": secret(type="number", bin=0.1)})
+    release = publish(table, policy, key=Key.test())
+    assert "[0.7, 0.8]" in release.tables["microdata"]["fee"].to_list()
+    assert audit(release, original=table, allow_test=True).holds
+
+
+def test_a_left_out_value_does_not_show_in_labels() -> None:
+    """`c` is left out; what is left of the domain is published as all of it."""
+    table = pl.DataFrame({"sex": list("abab") + ["c"] * 1, "disease": ["flu", "hiv", "hiv", "flu", None]})
+    policy = policy_of({"sex": {"role": "quasi"}, "disease": secret(if_missing="drop")})
+    labels = publish(table, policy, key=Key.test()).tables["microdata"]["sex"].unique().to_list()
+    assert not any("{" in label for label in labels)
+
+
+def test_case_kept_is_measured_as_it_is() -> None:
+    table = pl.DataFrame({"q": list("AaBb"), "disease": list("xyxy")})
+    policy = policy_of({"q": {"role": "quasi", "case": "keep"}, "disease": secret()})
+    release = publish(table, policy, key=Key.test())
+    assert measure(release, table).ncp <= 1.0
+    assert audit(release, original=table, allow_test=True).holds
+
+
+def test_several_rows_of_a_person_are_a_known_break() -> None:
+    table = pl.DataFrame({"who": list("aabbccdd"), "age": range(8), "disease": list("xyxyxyxy")})
+    release = publish(table, policy_of({"age": AGE, "disease": secret()}, person="who"))
+    assert any(item.startswith("several rows of one person") for item in release.manifest.breaks)

@@ -16,6 +16,7 @@ from pluralis.audit.definitions import MODELS, diversity, smallest_class
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.errors import ReleaseError
 from pluralis.release import GROUP, Claim, Manifest, Release, TableInfo, canonical_order, inspect_folder
+from pluralis.spelling import skeleton
 
 __all__ = ["Finding", "Verdict", "audit"]
 
@@ -40,6 +41,8 @@ def audit(release: Release | str | Path, *, original: pl.DataFrame | None = None
             raise ReleaseError(
                 f"This Pluralis cannot judge releases of kind {manifest.kind!r}. Use the one that made it."
             )
+        if not manifest.claims:
+            findings.append(Finding("the release makes at least one claim", False, 0.0, 1.0))
         findings += _JUDGES[manifest.kind](manifest, tables)
         if original is not None:
             findings += coverage(manifest, tables, original)
@@ -100,6 +103,9 @@ def _judge_claim(claim: Claim, manifest: Manifest, rows: pl.DataFrame) -> Findin
     info = next(info for info in manifest.tables if info.name == "microdata")
     beside = set(info_names(info, "sensitive")) | set(info_names(info, "plain"))
     known = sorted(beside & set(claim.adversary)) if manifest.parameters.get("linked", True) else []
+    keep = claim.attribute in manifest.parameters.get("case", [])
+    if rows[claim.attribute].dtype == pl.String:
+        rows = rows.with_columns(skeleton(pl.col(claim.attribute), fold_case=not keep))
     measured = diversity(rows, [GROUP, *known], claim.attribute, claim.model, claim.l, claim.c or 0.0)
     where = ", ".join(
         f"{name} {value}" if name == GROUP else f"{name} = {value}" for name, value in measured.witness.items()

@@ -92,7 +92,8 @@ def label_losses(labels: pl.Series, column: ColumnInfo, original: pl.Series) -> 
         return np.array([1.0 if label == ALL else 0.0 if label is None else sizes[label] for label in labels.to_list()])
     domain = original.n_unique()
     counts = [domain if label == ALL else 1 if label is None else len(read_set(label)) for label in labels.to_list()]
-    return np.array([count / domain if count > 1 else 0.0 for count in counts])
+    whole = (labels == ALL).fill_null(False).to_numpy()
+    return np.where(whole, 1.0, [count / domain if count > 1 else 0.0 for count in counts])
 
 
 def _interval_losses(labels: pl.Series, original: pl.Series) -> np.ndarray:

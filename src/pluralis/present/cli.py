@@ -63,8 +63,10 @@ def demo(
     from pluralis.publish import publish as publish_table
 
     console = _console()
-    if out.exists() and not (out / "discharges.csv").is_file():
+    if out.exists() and not (out / "release" / "manifest.json").is_file():
         raise OutputError(f"{out} exists and holds no demo. Choose another folder with --out.")
+    if (out / "policy.yaml").exists() and (out / "policy.yaml").read_text(encoding="utf-8") != POLICY:
+        raise OutputError(f"{out / 'policy.yaml'} was changed; the demo would overwrite it. Choose another --out.")
     with _progress():
         table = hospital_discharges()
         out.mkdir(parents=True, exist_ok=True)
@@ -96,7 +98,7 @@ def demo(
     }.items():
         console.print(f"  {place}  [dim]{what}[/]", soft_wrap=True)
     console.print(
-        f"  pluralis publish {out / 'discharges.csv'} --policy {out / 'policy.yaml'} --out {out / 'mine'}",
+        f"  pluralis publish {out / 'discharges.csv'} --policy {out / 'policy.yaml'} --out {out / 'release'} --replace",
         soft_wrap=True,
     )
 
@@ -331,6 +333,9 @@ def run(command: Callable[[], Any]) -> int:
     except PluralisError as refusal:
         print(f"pluralis: {refusal}", file=sys.stderr)
         return refusal.exit_code
+    except OSError as error:
+        print(f"pluralis: {error.strerror or error}: {error.filename or ''}. Check the path.", file=sys.stderr)
+        return PluralisError.exit_code
     except MemoryError:
         print("pluralis: Not enough memory for this table. Use a machine with more of it.", file=sys.stderr)
         return PluralisError.exit_code
