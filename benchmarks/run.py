@@ -166,7 +166,10 @@ def page(rows: list[dict[str, Any]]) -> str:
             f"| {row['publish_seconds']:.2f} | {row['copy_seconds']:.2f} "
             f"| {row['publish_seconds'] / row['copy_seconds']:.0f} | {row['peak_mib']:,.0f} | {row['ncp']:.4f} |"
         )
-    lines += ["", "Growth of the plan's time with the number of rows n, as an exponent of n between the sizes:", ""]
+    first, last = _steps(rows)[-1]
+    ideal = math.log(last * math.log(last) / (first * math.log(first))) / math.log(last / first)
+    said = "Growth of the plan's time with the number of rows n, as an exponent of n between the sizes"
+    lines += ["", f"{said} (n log n would be {ideal:.2f} over all):", ""]
     lines += ["| method | " + " | ".join(f"{a:,} to {b:,}" for a, b in _steps(rows)) + " |"]
     lines += ["|---|" + "---:|" * len(_steps(rows))]
     for name in RUNS:
