@@ -47,6 +47,8 @@ def space_of(columns: list[Column], order: npt.NDArray[np.int64]) -> Space:
     return Space(
         points=points,
         kinds=kinds,
+        flats=int((kinds == FLAT).sum()),
+        trees=int((kinds != NUMBER).sum()),
         unit=unit,
         few=np.array([column.size <= 64 for column in columns]),
         first=first,

@@ -17,6 +17,7 @@ from pluralis.kernels.quickselect import quickselect
 from pluralis.kernels.space import FLAT, NUMBER, bit, loss_with, tree_share
 
 LEAF = 16
+ROUNDING = 2.0**-22  # more than a number of at most 2 can move when it is stored in 32 bits
 STACK = 4096  # nodes that a search can have waiting; see _cut
 NOBODY = np.iinfo(np.int64).max
 
@@ -30,8 +31,8 @@ class Forest(NamedTuple):
     end: np.ndarray
     left: np.ndarray
     parent: np.ndarray
-    ends: np.ndarray  # float64[node, attribute, 2]: lowest and highest point
-    seen: np.ndarray
+    ends: np.ndarray  # float32[node, tree or number, 2]: just below the lowest and just above the highest point
+    seen: np.ndarray  # uint64[node, flat attribute]: mask of the codes
     values: np.ndarray  # mask of the sensitive values of free rows
     first: np.ndarray  # the first free row in drawn order (rows are numbered in drawn order)
     leaf_of: np.ndarray
@@ -40,22 +41,22 @@ class Forest(NamedTuple):
 @njit(cache=True)
 def _summarise_leaf(space, forest, value, node):
     """The box, the values and the first row of a leaf, from its free rows."""
-    for j in range(space.kinds.size):
-        forest.ends[node, j, 0] = np.inf
-        forest.ends[node, j, 1] = -np.inf
-        forest.seen[node, j] = 0
+    forest.seen[node] = 0
+    forest.ends[node, :, 0] = np.inf
+    forest.ends[node, :, 1] = -np.inf
     forest.first[node] = NOBODY
     forest.values[node] = 0
     for at in range(forest.begin[node], forest.end[node]):
         row = forest.order[at]
         forest.first[node] = min(forest.first[node], row)
         forest.values[node] |= bit(value[row])
-        for j in range(space.kinds.size):
+        for j in range(space.flats):
+            forest.seen[node, j] |= bit(np.int64(forest.points[at, j]))
+        for j in range(space.flats, space.kinds.size):
             x = forest.points[at, j]
-            if space.kinds[j] == FLAT:
-                forest.seen[node, j] |= bit(np.int64(x))
-            forest.ends[node, j, 0] = min(forest.ends[node, j, 0], x)
-            forest.ends[node, j, 1] = max(forest.ends[node, j, 1], x)
+            margin = ROUNDING if j >= space.trees else 0.0
+            forest.ends[node, j - space.flats, 0] = min(forest.ends[node, j - space.flats, 0], np.float32(x - margin))
+            forest.ends[node, j - space.flats, 1] = max(forest.ends[node, j - space.flats, 1], np.float32(x + margin))
 
 
 @njit(cache=True)
@@ -66,13 +67,15 @@ def _summarise_parent(space, forest, node):
     changed = False
     forest.first[node] = min(forest.first[left], forest.first[right])
     forest.values[node] = forest.values[left] | forest.values[right]
-    for j in range(space.kinds.size):
+    for j in range(space.flats):
+        seen = forest.seen[left, j] | forest.seen[right, j]
+        changed |= seen != forest.seen[node, j]
+        forest.seen[node, j] = seen
+    for j in range(space.kinds.size - space.flats):
         low = min(forest.ends[left, j, 0], forest.ends[right, j, 0])
         high = max(forest.ends[left, j, 1], forest.ends[right, j, 1])
-        seen = forest.seen[left, j] | forest.seen[right, j]
-        if low != forest.ends[node, j, 0] or high != forest.ends[node, j, 1] or seen != forest.seen[node, j]:
-            forest.ends[node, j, 0], forest.ends[node, j, 1], forest.seen[node, j] = low, high, seen
-            changed = True
+        changed |= low != forest.ends[node, j, 0] or high != forest.ends[node, j, 1]
+        forest.ends[node, j, 0], forest.ends[node, j, 1] = low, high
     return changed
 
 
@@ -150,8 +153,15 @@ def plant(space, order, starts, value):
     keys = np.empty(space.points.shape[0])
     for root in range(used):
         begin[root], end[root], parent[root] = starts[root], starts[root + 1], -1
-    node = 0
-    while node < used:
+    waiting = np.empty(STACK, np.int64)
+    top = -1
+    for root in range(used):
+        top += 1
+        waiting = _grown(waiting) if top == waiting.size else waiting
+        waiting[top] = used - 1 - root
+    while top >= 0:
+        node = waiting[top]
+        top -= 1
         left[node] = -1
         if end[node] - begin[node] > LEAF:
             middle = _cut(space, order, keys, begin[node], end[node])
@@ -160,8 +170,10 @@ def plant(space, order, starts, value):
             left[node] = used
             begin[used], end[used], parent[used] = begin[node], middle, node
             begin[used + 1], end[used + 1], parent[used + 1] = middle, end[node], node
+            top += 2
+            waiting = _grown(waiting) if top >= waiting.size else waiting
+            waiting[top], waiting[top - 1] = used, used + 1
             used += 2
-        node += 1
     attributes = space.kinds.size
     forest = Forest(
         order,
@@ -170,8 +182,8 @@ def plant(space, order, starts, value):
         end[:used].copy(),
         left[:used].copy(),
         parent[:used].copy(),
-        np.empty((used, attributes, 2)),
-        np.empty((used, attributes), np.uint64),
+        np.empty((used, attributes - space.flats, 2), np.float32),
+        np.empty((used, space.flats), np.uint64),
         np.empty(used, np.uint64),
         np.empty(used, np.int64),
         np.empty(space.points.shape[0], np.int64),
@@ -216,16 +228,16 @@ def least_loss(space, forest, node, box):
     """A bound: no row below `node` joins the box for less."""
     total = 0.0
     for j in range(space.kinds.size):
-        if space.kinds[j] == FLAT:
+        if j < space.flats:
             count = box.distinct[j]
             if forest.seen[node, j] & box.seen[j] == 0:
                 count += 1
             if count > 1:
                 total += space.unit[j] * count
             continue
-        low = min(box.low[j], forest.ends[node, j, 1])
-        high = max(box.high[j], forest.ends[node, j, 0])
-        if space.kinds[j] == NUMBER:
+        low = min(box.low[j], forest.ends[node, j - space.flats, 1])
+        high = max(box.high[j], forest.ends[node, j - space.flats, 0])
+        if j >= space.trees:
             total += space.unit[j] * min(1.0, high - low)
         else:
             total += space.unit[j] * tree_share(space, j, low, high)
@@ -280,7 +292,7 @@ def nearest(space, forest, root, group, rules, room, best, found):
         near, far = left, left + 1
         a = least_loss(space, forest, near, box) if forest.values[near] & open_values else np.inf
         b = least_loss(space, forest, far, box) if forest.values[far] & open_values else np.inf
-        if b < a:
+        if b < a or (b == a and forest.first[far] < forest.first[near]):
             near, far, a, b = far, near, b, a
         if b < np.inf and b <= best:
             top += 1
@@ -294,8 +306,9 @@ def nearest(space, forest, root, group, rules, room, best, found):
 
 
 @njit(cache=True)
-def nearest_few(space, forest, root, box, members, size, found, losses, room):
-    """Fill `found` with the rows that join with least loss, best first; how many there are."""
+def nearest_few(space, forest, root, group, found, losses, room):
+    """Fill `found` with the rows that join (box, members, size, limit) with least loss below the limit, best first."""
+    box, members, size, limit = group
     stack, bounds = room
     wanted = found.size
     count = 0
@@ -305,14 +318,13 @@ def nearest_few(space, forest, root, box, members, size, found, losses, room):
     while top >= 0:
         node, bound = stack[top], bounds[top]
         top -= 1
-        if count == wanted and bound >= losses[count - 1]:
+        if bound >= limit:
             continue
         left = forest.left[node]
         if left < 0:
             for at in range(forest.begin[node], forest.end[node]):
-                row = forest.order[at]
                 loss = loss_with(space, box, members, size, forest.points, at)
-                if count == wanted and loss >= losses[count - 1]:
+                if loss >= limit:
                     continue
                 i = count if count < wanted else wanted - 1
                 while i > 0 and losses[i - 1] > loss:
@@ -320,17 +332,21 @@ def nearest_few(space, forest, root, box, members, size, found, losses, room):
                     found[i] = found[i - 1]
                     i -= 1
                 losses[i] = loss
-                found[i] = row
+                found[i] = forest.order[at]
                 count = min(count + 1, wanted)
+                if count == wanted:
+                    limit = losses[count - 1]
             continue
         near, far = left, left + 1
         a, b = least_loss(space, forest, near, box), least_loss(space, forest, far, box)
         if b < a:
             near, far, a, b = far, near, b, a
-        top += 1
-        stack[top] = far
-        bounds[top] = b
-        top += 1
-        stack[top] = near
-        bounds[top] = a
+        if b < limit:
+            top += 1
+            stack[top] = far
+            bounds[top] = b
+        if a < limit:
+            top += 1
+            stack[top] = near
+            bounds[top] = a
     return count

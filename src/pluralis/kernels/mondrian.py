@@ -208,7 +208,7 @@ def near_groups(space, forest, group_of, row):
     add_to_box(space, box, alone, 0, row)
     found, losses = np.empty(NEAR, np.int64), np.empty(NEAR)
     stack = (np.empty(STACK, np.int64), np.empty(STACK))
-    return group_of[found[: nearest_few(space, forest, 0, box, alone, 1, found, losses, stack)]]
+    return group_of[found[: nearest_few(space, forest, 0, (box, alone, 1, np.inf), found, losses, stack)]]
 
 
 @njit(cache=True)

@@ -180,11 +180,9 @@ def refine(space, forest, rules, starts, members, group_of, order):
             if loss == 0.0:
                 break
             root = rules.secrets[0, row]
-            count = nearest_few(space, forest, root, here, mine, last, found, losses, room)
+            count = nearest_few(space, forest, root, (here, mine, last, loss), found, losses, room)
             best, partner = -WORTH, -1
             for i in range(count):
-                if losses[i] >= loss:
-                    break
                 other = group_of[found[i]]
                 if other == group:
                     continue

@@ -17,8 +17,10 @@ NUMBER, FLAT, TREE = 0, 1, 2
 class Space(NamedTuple):
     """The quasi attributes of all rows.
 
-    points   float64[row, attribute]
+    points   float64[row, attribute]: flat attributes first, then trees, then numbers
     kinds    int8[attribute]: NUMBER, FLAT or TREE
+    flats    how many attributes are flat
+    trees    where the trees end and the numbers begin
     unit     float64[attribute]: the loss of the whole domain, for FLAT of one value
     few      bool[attribute]: FLAT with at most 64 codes, so that a bit mask tells them apart
     first    int64[attribute]: where a tree begins in `lineage` and `share`
@@ -28,6 +30,8 @@ class Space(NamedTuple):
 
     points: np.ndarray
     kinds: np.ndarray
+    flats: int
+    trees: int
     unit: np.ndarray
     few: np.ndarray
     first: np.ndarray
@@ -97,7 +101,7 @@ def loss_with(space, box, members, size, points, row):
     total = 0.0
     for j in range(space.kinds.size):
         x = points[row, j]
-        if space.kinds[j] == FLAT:
+        if j < space.flats:
             count = box.distinct[j]
             if not holds_code(space, j, np.int64(x), box, members, size):
                 count += 1
@@ -106,7 +110,7 @@ def loss_with(space, box, members, size, points, row):
             continue
         low = min(box.low[j], x)
         high = max(box.high[j], x)
-        if space.kinds[j] == NUMBER:
+        if j >= space.trees:
             total += space.unit[j] * min(1.0, high - low)
         else:
             total += space.unit[j] * tree_share(space, j, low, high)
