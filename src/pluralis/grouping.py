@@ -19,6 +19,7 @@ def merge_until_diverse(group_of: Rows, unplaced: Rows, rules: Rules, ls: Rows) 
     commonest value most: a group, or another unplaced row.
     """
     group_of = group_of.copy()
+    unplaced = _different_people(group_of, unplaced, rules)
     group_of[unplaced] = group_of.max(initial=-1) + 1 + np.arange(unplaced.size)  # groups of one, not diverse yet
     failed = []
     for row in unplaced:
@@ -34,6 +35,29 @@ def merge_until_diverse(group_of: Rows, unplaced: Rows, rules: Rules, ls: Rows) 
             mine = np.concatenate([mine, np.flatnonzero(group_of == group)])
             group_of[mine] = group_of[row]
     return group_of, np.array(failed, np.int64)
+
+
+def _different_people(group_of: Rows, unplaced: Rows, rules: Rules) -> Rows:
+    """Unplaced rows with as few people twice as can be: a second row of a person changes places with its like.
+
+    Its like is a placed row that holds the same sensitive values, of a person who has no unplaced row, in a group
+    that lacks the first person. Values stay where they are, so every group stays as diverse as it was.
+    """
+    if not rules.person.size:
+        return unplaced
+    unplaced = unplaced.copy()
+    for i in range(1, unplaced.size):
+        row, person = unplaced[i], rules.person[unplaced[i]]
+        if person not in rules.person[unplaced[:i]]:
+            continue
+        fits = (group_of >= 0) & (rules.secrets == rules.secrets[:, [row]]).all(axis=0)
+        fits &= ~np.isin(group_of, group_of[rules.person == person])
+        fits &= ~np.isin(rules.person, rules.person[unplaced])
+        if fits.any():
+            like = int(fits.argmax())
+            group_of[row], group_of[like] = group_of[like], LEFT_OUT
+            unplaced[i] = like
+    return unplaced
 
 
 def _worst(rows: Rows, rules: Rules, ls: Rows) -> tuple[int, int] | None:
