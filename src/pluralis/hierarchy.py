@@ -11,6 +11,8 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -184,18 +186,24 @@ def interval_hierarchy(values: Sequence[float], widths: Sequence[float], start: 
 
     >>> interval_hierarchy([21, 23, 27], [5, 10], 0, "age").labels[1]
     ('[20, 24]', '[20, 24]', '[25, 29]')
+    >>> interval_hierarchy([-0.5, 0.3, 0.7], [0.1], 0, "share").labels[1]
+    ('[-0.5, -0.4]', '[0.3, 0.4]', '[0.7, 0.8]')
     """
     whole = all(isinstance(v, int) for v in values) and all(float(w).is_integer() for w in [*widths, start])
+    exact, shown = (int, int) if whole else (_as_written, float)
+    begin, steps = exact(start), [exact(width) for width in widths]
+    places = [(exact(value) - begin) // steps[0] for value in values] if steps else []
     numbers = np.array(values, dtype=np.float64)
     domain = float(np.ptp(numbers)) if numbers.size else 0.0
     labels: list[tuple[str, ...]] = [tuple(number_text(value) for value in values)]
     share = np.zeros((len(values), len(widths) + 2))
-    for h, width in enumerate(widths, start=1):
-        lows, place = np.unique(start + np.floor((numbers - start) / width) * width, return_inverse=True)
-        names = [interval_label(int(v), int(v + width - 1)) if whole else interval_label(v, v + width) for v in lows]
-        labels.append(tuple(names[i] for i in place))
-        reach = width - 1 if whole else width
-        share[:, h] = min(1.0, reach / domain) if domain else 0.0
+    for h, step in enumerate(steps, start=1):
+        times = int(step // steps[0])
+        nodes = [place // times for place in places]
+        lows = {node: begin + node * step for node in set(nodes)}
+        names = {node: interval_label(shown(low), shown(low + step - whole)) for node, low in lows.items()}
+        labels.append(tuple(names[node] for node in nodes))
+        share[:, h] = min(1.0, float(step - whole) / domain) if domain else 0.0
     labels.append((ALL,) * len(values))
     share[:, -1] = 1.0
     if len({*labels[0]}) < len(values):
@@ -203,18 +211,38 @@ def interval_hierarchy(values: Sequence[float], widths: Sequence[float], start: 
     return Hierarchy(tuple(labels), share)
 
 
-def automatic_hierarchy(values: Sequence[str] | Sequence[float], number: bool, where: str) -> Hierarchy:
-    """What full-domain methods use where the policy names no hierarchy: five ever wider intervals, or value and `*`.
+def _as_written(value: float) -> Fraction:
+    """The number that its digits say: 0.7 is seven tenths."""
+    return Fraction(Decimal(str(value)))
 
-    >>> automatic_hierarchy([0, 7, 100], True, "x").labels[1]
-    ('[0, 3]', '[4, 7]', '[100, 103]')
+
+def automatic_hierarchy(values: Sequence[str] | Sequence[float], number: bool, where: str) -> Hierarchy:
+    """What full-domain methods use where the policy names no hierarchy: up to five intervals, or value and `*`.
+
+    >>> automatic_hierarchy([1, 7, 100], True, "x").labels[1]
+    ('[0, 4]', '[5, 9]', '[100, 104]')
     """
     if not number:
         return Hierarchy.of([[str(value), ALL] for value in values], where)
     numbers = [v for v in values if not isinstance(v, str)]
-    domain = numbers[-1] - numbers[0]
+    return interval_hierarchy(numbers, automatic_widths(numbers), 0, where)
+
+
+def automatic_widths(numbers: Sequence[float]) -> list[float]:
+    """Five widths, each twice the one before; the first is 1, 2 or 5 times a power of ten, at most 1/16 of the range.
+
+    Intervals of these widths begin at 0. So their ends are round numbers, not the smallest and the largest value, which
+    may be in a row that is left out. The widths tell of the range only its order of magnitude.
+
+    >>> automatic_widths([17, 90]), automatic_widths([1, 16]), automatic_widths([0.5, 7.5])
+    ([2.0, 4.0, 8.0, 16.0, 32.0], [2.0, 4.0, 8.0], [0.2, 0.4, 0.8, 1.6, 3.2])
+    """
+    domain = Decimal(str(numbers[-1])) - Decimal(str(numbers[0]))
+    if not domain:
+        return []
     whole = all(isinstance(v, int) for v in numbers)
-    narrow = domain / 2**_AUTOMATIC_LEVELS
-    narrow = max(1, -(-domain // 2**_AUTOMATIC_LEVELS)) if whole else (narrow or 1.0)
-    widths = [narrow * 2**h for h in range(_AUTOMATIC_LEVELS)]
-    return interval_hierarchy(numbers, [w for w in widths if w > 1 or not whole], numbers[0], where)
+    most = domain / 2 ** (_AUTOMATIC_LEVELS - 1)
+    power = Decimal(1).scaleb(most.adjusted())
+    narrow = max(digit * power for digit in (1, 2, 5) if digit * power <= most)
+    widths = [max(narrow, Decimal(whole)) * 2**h for h in range(_AUTOMATIC_LEVELS)]
+    return [float(width) for width in widths if whole < float(width) and width <= domain]
