@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from pluralis.randomness import KEY_BYTES, Key
 
 settings.register_profile(
     "pluralis",
@@ -28,6 +32,17 @@ def data_file(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"{name} is not there: put it in a folder and set PLURALIS_DATA to that folder")
     return path
+
+
+@pytest.fixture(autouse=True)
+def keys_are_the_same_in_every_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that a command draws differs from test to test and from draw to draw, but not from run to run."""
+    draws = count()
+
+    def new(cls: type[Key]) -> Key:
+        return cls(hashlib.blake2b(f"{request.node.nodeid} {next(draws)}".encode(), digest_size=KEY_BYTES).digest())
+
+    monkeypatch.setattr(Key, "new", classmethod(new))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,9 @@ from typing import Any
 import polars as pl
 
 from pluralis.policy import Policy
+from pluralis.randomness import Key
+
+KEY = Key(bytes(range(32)))  # always the same, and not the test key: what is made with it can be saved
 
 PATIENTS = pl.DataFrame(
     {

@@ -1,8 +1,9 @@
 """Making a folder visible whole or not at all.
 
 Files are written beside the target in a folder of mode 0700 that is locked while its writer lives, with exclusive
-create, and synced. The folder then takes its name in one rename that replaces nothing. A writer that was killed leaves
-at most such a hidden folder, which the next one removes.
+create, and synced. The folder then takes its name in one rename that replaces nothing, or that exchanges it for the
+old one. A writer that fails takes back what it showed. One that was killed leaves at most hidden folders, which the
+next one removes.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pluralis.errors import OutputError
 
 _NOREPLACE, _EXCHANGE, _HERE = 1, 2, -100
+_OLD = ".old"
 
 
 def check_target(target: Path, *, replace: bool, mark: str) -> None:
@@ -62,25 +64,33 @@ class Stage:
             file.flush()
             os.fsync(file.fileno())
 
-    def show(self, *, replace: bool, mode: int) -> None:
-        """Let the folder take its name, in one step."""
+    def show(self, undo: ExitStack, *, replace: bool, mode: int = 0o700) -> None:
+        """Let the folder take its name, in one step; `undo` takes it back."""
         self.folder.chmod(mode)
         os.fsync(self._lock)
-        if replace and self.target.exists():
-            _rename(self.folder, self.target, _EXCHANGE)
-            shutil.rmtree(self.folder, ignore_errors=True)  # the old release; another writer may be removing it too
-        else:
-            _rename(self.folder, self.target, _NOREPLACE)
+        undo.callback(self._hide)
+        _rename(self.folder, self.target, _EXCHANGE if replace and self.target.exists() else _NOREPLACE)
         parent = os.open(self.target.parent, os.O_RDONLY)
         try:
             os.fsync(parent)
         finally:
             os.close(parent)
 
+    def _hide(self) -> None:
+        """If the folder has its name, give that back to whoever had it."""
+        if not self.target.exists() or not os.path.samestat(os.fstat(self._lock), self.target.stat()):
+            return
+        if self.folder.exists():
+            _rename(self.folder, self.target, _EXCHANGE)
+        else:
+            _rename(self.target, self.folder, _NOREPLACE)
+
     def discard(self) -> None:
-        """Remove what is staged, if it has not become visible, and let go of the lock."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.close(self._lock)
+        """Remove what has the hidden name, be it staged or replaced, and let go of the lock."""
+        try:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        finally:
+            os.close(self._lock)
 
 
 @contextmanager
@@ -88,17 +98,16 @@ def staging(*targets: Path) -> Iterator[list[Stage]]:
     """Hidden folders for several targets; what is not shown by the end is removed."""
     stages: list[Stage] = []
     try:
-        for target in targets:
-            with one_at_a_time(target.parent):  # nobody takes a folder that is not locked yet for an abandoned one
-                _remove_abandoned(target)
-                stages.append(Stage(target))
-        yield stages
+        with ExitStack() as end:
+            for target in targets:
+                with one_at_a_time(target.parent):  # nobody takes a folder that is not locked yet for an abandoned one
+                    _remove_abandoned(target)
+                    stages.append(Stage(target))
+                    end.callback(stages[-1].discard)
+            yield stages
     except OSError as error:
         reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
         raise OutputError(f"Nothing was written to {targets[0]}: {reason}.") from error
-    finally:
-        for stage in stages:
-            stage.discard()
 
 
 @contextmanager
@@ -114,6 +123,9 @@ def one_at_a_time(parent: Path) -> Iterator[None]:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove staged folders whose writer is gone: their lock is free."""
+    for old in target.parent.glob(f".{target.name}.staging-*{_OLD}"):
+        if not target.exists():  # its writer was killed within an exchange that took several steps
+            old.rename(target)
     for folder in target.parent.glob(f".{target.name}.staging-*"):
         try:
             handle = os.open(folder, os.O_RDONLY)
@@ -145,7 +157,7 @@ def _rename(source: Path, target: Path, flag: int) -> None:
             raise OutputError(f"{target} exists already: another writer was first. Nothing was changed.")
         source.rename(target)
         return
-    old = source.with_name(source.name + ".old")
+    old = source.with_name(source.name + _OLD)
     target.rename(old)
     source.rename(target)
     old.rename(source)

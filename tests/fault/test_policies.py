@@ -11,6 +11,7 @@ from pluralis.errors import InputError, PolicyError
 from pluralis.hierarchy import read_hierarchy
 from pluralis.policy import Policy
 from pluralis.publish import publish
+from pluralis.randomness import Key
 from pluralis.table import encode
 from tables import PATIENTS, patients_policy, policy_of
 
@@ -101,10 +102,10 @@ def test_39_a_missing_leaf_is_named(tmp_path: Path) -> None:
     data = policy.model_dump(by_alias=True, exclude_unset=True)
     data["attributes"]["gender"]["hierarchy"] = {"file": "tree.csv"}
     with pytest.raises(InputError, match=r"tree.csv has no line for 'M', which 'gender' holds. Add it."):
-        publish(PATIENTS, Policy.of(data, folder=tmp_path))
+        publish(PATIENTS, Policy.of(data, folder=tmp_path), key=Key.test())
     data["attributes"]["gender"]["hierarchy"] = {"file": "nowhere.csv"}
     with pytest.raises(PolicyError, match=r"nowhere.csv.*beside the policy"):
-        publish(PATIENTS, Policy.of(data, folder=tmp_path))
+        publish(PATIENTS, Policy.of(data, folder=tmp_path), key=Key.test())
 
 
 def test_intervals_must_nest() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -20,12 +21,19 @@ from pluralis.errors import AuditFailed, OutputError, PolicyError
 from pluralis.folder import Stage
 from pluralis.publish import Publication, publish
 from pluralis.randomness import Key
-from tables import PATIENTS, patients_policy, policy_of
+from tables import KEY, PATIENTS, patients_policy, policy_of
+
+PRIVATE_FILES = ["audit.json", "key", "policy.yaml", "report.html", "utility.json"]
 
 
 @pytest.fixture
 def publication() -> Publication:
-    return publish(PATIENTS, patients_policy(), key=Key(bytes(range(32))))
+    return publish(PATIENTS, patients_policy(), key=KEY)
+
+
+@pytest.fixture
+def another() -> Publication:
+    return publish(PATIENTS, patients_policy(method="mondrian"), key=KEY)
 
 
 class _Killed(BaseException):
@@ -36,18 +44,20 @@ def _staged(place: Path) -> list[Path]:
     return [p for p in place.iterdir() if p.name.startswith(".")]
 
 
-def _steps(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:
-    """Let every step of writing be counted, and the process die before the one numbered `last`."""
+def _steps(monkeypatch: pytest.MonkeyPatch, last: int, fails: OSError | None = None) -> list[str]:
+    """Let every step of writing be counted; the one numbered `last` fails, or the process dies before it."""
     seen: list[str] = []
 
     def counted(owner: Any, name: str) -> None:
         real = getattr(owner, name)
 
         def step(*args: Any, **kwargs: Any) -> Any:
-            if len(seen) == last:
+            if len(seen) == last and fails is None:
                 monkeypatch.setattr(Stage, "discard", lambda stage: os.close(stage._lock))
                 raise _Killed
             seen.append(name)
+            if len(seen) == last + 1 and fails is not None:
+                raise fails
             return real(*args, **kwargs)
 
         monkeypatch.setattr(owner, name, step)
@@ -55,9 +65,34 @@ def _steps(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:
     counted(folder_module.secrets, "token_hex")
     counted(folder_module.os, "open")
     counted(folder_module.os, "fsync")
+    counted(folder_module.os, "rename")
     counted(folder_module, "_rename")
     counted(folder_module.fcntl, "flock")
     return seen
+
+
+def _without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system, or a file system, that cannot exchange two folders in one step."""
+    monkeypatch.setattr(folder_module.ctypes, "CDLL", lambda *_, **__: object())
+
+
+def _whole(place: Path) -> bool:
+    """Whether a release and its private folder, with every file, are all that is there."""
+    files = sorted(file.name for file in (place / "release.private").iterdir())
+    return files == PRIVATE_FILES and sorted(p.name for p in place.iterdir()) == ["release", "release.private"]
+
+
+def _matched(place: Path) -> str:
+    """The hash of a whole, passing release, whose report, unless the key stands alone, is its own."""
+    assert audit(place / "release").holds
+    sha256 = hashlib.sha256((place / "release" / "manifest.json").read_bytes()).hexdigest()
+    private = place / "release.private"
+    files = sorted(file.name for file in private.iterdir())
+    assert files in (["key"], PRIVATE_FILES)
+    assert Key.read(private / "key") == KEY
+    if files != ["key"]:
+        assert json.loads((private / "audit.json").read_text())["manifest_sha256"] == sha256
+    return sha256
 
 
 def test_killed_at_any_step_everything_or_nothing(
@@ -88,14 +123,69 @@ def test_killed_at_any_step_everything_or_nothing(
     assert visible_at == [*range(visible_at[0], step)]
 
 
+@pytest.mark.parametrize("exchange", [True, False], ids=["one step", "several steps"])
+def test_killed_at_any_step_of_a_replacement_the_pair_matches(
+    publication: Publication, another: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    stranger = publish(PATIENTS, patients_policy(), key=Key.new())
+    step, finished, seen_after, old, new = 0, False, [], "", ""
+    while not finished:
+        place = tmp_path / str(step)
+        place.mkdir()
+        target = place / "release"
+        publication.save(target)
+        old = _matched(place)
+        with monkeypatch.context() as patched:
+            if not exchange:
+                _without_exchange(patched)
+            steps = _steps(patched, step)
+            try:
+                another.save(target, replace=True)
+                finished = True
+            except _Killed:
+                assert len(steps) == step
+        if exchange or {"release", "release.private"} <= {p.name for p in place.iterdir()}:
+            seen_after.append(_matched(place))
+        with pytest.raises(OutputError, match="another key"):  # whatever was lost, it was not the key
+            stranger.save(target, replace=True)
+        another.save(target, replace=True)
+        new = _matched(place)
+        assert _whole(place)
+        step += 1
+    assert step > 30
+    assert {*seen_after} == {old, new}
+    assert seen_after == sorted(seen_after, key=[old, new].index)
+
+
+def test_failing_at_any_step_of_a_replacement_the_pair_is_the_old_one_or_the_new_one(
+    publication: Publication, another: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, failed, steps = 0, 0, list[str]()
+    while len(steps) >= step:  # until there is no such step
+        place = tmp_path / str(step)
+        place.mkdir()
+        publication.save(place / "release")
+        old, replaced = _matched(place), False
+        with monkeypatch.context() as patched:
+            steps = _steps(patched, step, fails=OSError(5, "Input/output error"))
+            try:
+                another.save(place / "release", replace=True)
+                replaced = True
+            except OutputError:
+                failed += 1
+        assert replaced == (_matched(place) != old)
+        assert len(list((place / "release.private").iterdir())) == len(PRIVATE_FILES)
+        step += 1
+    assert failed > 30
+
+
 _DYING = """
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from tables import PATIENTS, patients_policy
+from tables import KEY, PATIENTS, patients_policy
 from pluralis.publish import publish
-from pluralis.randomness import Key
-release = publish(PATIENTS, patients_policy(), key=Key(bytes(range(32))))
+release = publish(PATIENTS, patients_policy(), key=KEY)
 left = int(sys.argv[2])
 def hook(event, args):
     global left
@@ -119,6 +209,59 @@ def test_really_killed(tmp_path: Path, event: int) -> None:
         assert audit(target).holds
     else:
         assert all(p.name.startswith(".") or p.name == "release.private" for p in tmp_path.iterdir())
+
+
+_DYING_WHILE_REPLACING = """
+import os, shutil, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from pluralis.methods import methods
+from pluralis.publish import publish
+methods()  # what is imported before the fork is imported once
+STEPS = ("os.mkdir", "fcntl.flock", "os.chmod", "ctypes.dlsym", "os.rename", "os.remove", "os.rmdir")
+places, left, status = Path(sys.argv[1]), 0, -1
+while status:
+    left += 1
+    place = shutil.copytree(places / "before", places / str(left))
+    child = os.fork()
+    if not child:
+        from tables import KEY, PATIENTS, patients_policy
+        release = publish(PATIENTS, patients_policy(method="mondrian"), key=KEY)
+        def hook(event, args):
+            global left
+            if event in STEPS:
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(hook)
+        release.save(place / "release", replace=True)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert status in (0, signal.SIGKILL), status
+"""
+
+
+def test_really_killed_at_any_step_of_a_replacement(
+    publication: Publication, another: Publication, tmp_path: Path
+) -> None:
+    """A process dies before its first step, the next before its second, until one comes through."""
+    (tmp_path / "before").mkdir()
+    publication.save(tmp_path / "before" / "release")
+    ran = subprocess.run(
+        [sys.executable, "-c", _DYING_WHILE_REPLACING, str(tmp_path), str(Path(__file__).parents[1])],
+        capture_output=True,
+    )
+    assert ran.returncode == 0, ran.stderr.decode()
+    old = _matched(tmp_path / "before")
+    places = sorted((p for p in tmp_path.iterdir() if p.name != "before"), key=lambda place: int(place.name))
+    seen_after = [_matched(place) for place in places]
+    for place in places:
+        another.save(place / "release", replace=True)
+        assert _whole(place)
+    new = _matched(places[-1])
+    assert len(places) > 20
+    assert {*seen_after} == {old, new}
+    assert seen_after == sorted(seen_after, key=[old, new].index)
 
 
 def test_two_writers_give_one_winner(tmp_path: Path, publication: Publication) -> None:
@@ -195,7 +338,7 @@ def test_a_full_disk_leaves_nothing(small_disk: Path) -> None:
     policy = patients_policy()
     policy = type(policy).of({**policy.model_dump(by_alias=True, exclude_unset=True), "others": "drop"})
     with pytest.raises(OutputError, match="disk is full"):
-        publish(wide, policy).save(small_disk / "release")
+        publish(wide, policy, key=KEY).save(small_disk / "release")
     assert list(small_disk.iterdir()) == []
 
 
@@ -221,7 +364,7 @@ def test_attribute_names_are_never_part_of_a_path(tmp_path: Path) -> None:
     table = pl.DataFrame({names[0]: [1, 2, 3, 4], names[1]: list("aabb"), names[2]: list("xyxy")})
     policy = policy_of({names[0]: {"role": "quasi", "type": "number"}, names[1]: {"role": "quasi"},
                         names[2]: {"role": "sensitive", "l": 2}})  # fmt: skip
-    publish(table, policy).save(tmp_path / "release")
+    publish(table, policy, key=KEY).save(tmp_path / "release")
     assert sorted(p.name for p in tmp_path.rglob("*")) == [
         "README.md", "audit.json", "key", "manifest.json", "microdata.parquet", "policy.yaml", "release",
         "release.private", "report.html", "utility.json",
@@ -238,7 +381,7 @@ def test_formulas_are_escaped_and_noted(tmp_path: Path) -> None:
     nasty = ["=cmd()", "+1+1", "-x", "@sum", "'quoted", "plain"]
     table = pl.DataFrame({"age": range(6), "disease": nasty})
     policy = policy_of({"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}})
-    publish(table, policy).save(tmp_path / "release", format="csv")
+    publish(table, policy, key=KEY).save(tmp_path / "release", format="csv")
     text = (tmp_path / "release" / "microdata.csv").read_text()
     assert not any(cell.startswith(("=", "+", "-", "@")) for line in text.splitlines() for cell in line.split(","))
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
@@ -252,7 +395,7 @@ def test_a_refused_release_is_not_visible_even_for_a_moment(tmp_path: Path) -> N
     policy = policy_of({"age": {"role": "quasi", "type": "number"}, "a": secret, "b": secret},
                        adversaries=[["age", "a"]], variant="paper")  # fmt: skip
     with pytest.raises(AuditFailed) as refused:
-        publish(table, policy).save(tmp_path / "release")
+        publish(table, policy, key=KEY).save(tmp_path / "release")
     assert [f.measured for f in refused.value.verdict.failures] == [1.0]
     assert list(tmp_path.iterdir()) == []
 
