@@ -3,7 +3,7 @@
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
-KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/methods/*.py)
+KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/methods/*.py src/pluralis/audit/auction.py)
 
 .PHONY: demo test lint bench docs lock clean
 
