@@ -21,11 +21,8 @@ from pluralis.csvfile import write_csv_bytes
 from pluralis.errors import ReleaseError
 from pluralis.io import write_parquet_bytes
 from pluralis.publish import Publication, publish
-from pluralis.randomness import Key
 from pluralis.release import Release, read_release
-from tables import PATIENTS, patients_policy, policy_of
-
-KEY = Key(bytes(range(32)))
+from tables import KEY, PATIENTS, patients_policy, policy_of
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.kernels.order import stable_order
 from pluralis.labels import ALL, member_text, number_text, value_label
 from pluralis.plan import LEFT_OUT, Level, Plan
 from pluralis.randomness import Draw
@@ -17,31 +18,32 @@ Rows = npt.NDArray[np.int64]
 def microdata(plan: Plan, table: Table, draw: Draw) -> pl.DataFrame:
     """The published rows: generalised quasi columns, plain and sensitive columns, `group`."""
     kept = np.flatnonzero(plan.group_of != LEFT_OUT)
-    kept = kept[np.argsort(plan.group_of[kept], kind="stable")]
+    kept = kept[stable_order(plan.group_of[kept], plan.groups)]
     group = plan.group_of[kept]
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    columns: dict[str, pl.Series] = {}
-    for column in table.quasi:
-        codes = column.codes[kept]
-        if column.name in plan.levels:
-            columns[column.name] = _level_labels(plan.levels[column.name], column).gather(codes)
-        else:
-            columns[column.name] = _tight_labels(column, codes, group, starts).gather(group)
+    columns = quasi_labels(plan, table, kept)
     for column in table.named("plain"):
-        columns[column.name] = values_of(column).gather(column.codes[kept])
+        columns[column.name] = column.published(kept)
     for column in table.sensitive:
-        codes = column.codes[kept]
-        if not plan.linked:
-            codes = codes[_shuffled_within(group, draw, f"unlink {column.name}")]
-        columns[column.name] = values_of(column).gather(codes)
+        rows = kept if plan.linked else kept[_shuffled_within(group, draw, f"unlink {column.name}")]
+        columns[column.name] = column.published(rows)
     numbers = draw.permutation(plan.groups, "group ids") + 1
     return pl.DataFrame({**columns, "group": numbers[group]})
 
 
-def values_of(column: Column) -> pl.Series:
-    """What each code is published as, a missing value as null."""
-    values = [*column.values, *([None] if column.has_missing else [])]
-    return pl.Series(column.name, values, dtype=None if column.is_number else pl.String)
+def quasi_labels(plan: Plan, table: Table, rows: Rows) -> dict[str, pl.Series]:
+    """The label of each quasi column for some published rows: what covers all rows of a group."""
+    kept = np.flatnonzero(plan.group_of != LEFT_OUT)
+    kept = kept[stable_order(plan.group_of[kept], plan.groups)]
+    group = plan.group_of[kept]
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    labels: dict[str, pl.Series] = {}
+    for column in table.quasi:
+        if column.name in plan.levels:
+            labels[column.name] = _level_labels(plan.levels[column.name], column).gather(column.codes[rows])
+        else:
+            of_groups = _tight_labels(column, column.codes[kept], group, starts)
+            labels[column.name] = of_groups.gather(plan.group_of[rows])
+    return labels
 
 
 def _shuffled_within(group: Rows, draw: Draw, purpose: str) -> Rows:

@@ -1,9 +1,10 @@
-"""What a method decides, and nothing more: which rows are published together, and which are left out."""
+"""What a method decides, and nothing more: which rows and columns are published together, and what is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +24,42 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Rows in groups; a group is published under what covers all of its rows.
+class Slice:
+    """Sensitive attributes that are published together, in groups of their own.
 
-    `group_of[row]` is a number from 0, or LEFT_OUT. `levels` names columns that are published at one level instead of
-    as tightly as each group allows. `linked` says whether the sensitive values of a row stay side by side; where not,
-    each sensitive column is shuffled within its group. Equal plans are equal releases: numbering carries nothing.
+    A row with LEFT_OUT here is published without a group in this slice ("NA" in the SLOMS paper).
+    """
+
+    attributes: tuple[str, ...]
+    group_of: npt.NDArray[np.int64]
+    linked: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rows in groups, and for each kind of release what else it needs. Equal plans are equal releases.
+
+    kind             one of kinds.KINDS
+    group_of         a number from 0 for each row, or LEFT_OUT; numbering carries nothing. Where quasi attributes are
+                     generalised (`generalized`, `sliced`), a group is published under what covers all of its rows
+    linked           whether the sensitive values of a row stay side by side; if not, each attribute of a group is
+                     published on its own
+    levels           columns published at one level instead of as tightly as each group allows (`generalized`)
+    slices           which sensitive attributes are published together (`sliced`)
+    added            per attribute, (group, code) pairs: values added to what the rows of a group hold (`decomposed`)
+    primary          the attribute of which every group holds each value once (`decomposed`)
+    sensitive_table  how the sensitive columns are published beside the groups (`decomposed`);
+                     `auto` leaves it to the audit
     """
 
     kind: str
     group_of: npt.NDArray[np.int64]
     linked: bool = True
     levels: Mapping[str, Level] = field(default_factory=dict)
+    slices: tuple[Slice, ...] = ()
+    added: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+    primary: str | None = None
+    sensitive_table: Literal["joint", "marginals", "none", "auto"] = "joint"
     notes: tuple[str, ...] = ()
 
     @property

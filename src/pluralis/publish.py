@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import Literal
 
@@ -19,21 +20,23 @@ import polars as pl
 from pluralis.audit import Verdict, audit
 from pluralis.errors import AuditFailed, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
-from pluralis.generalise import microdata
 from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
+from pluralis.kinds import KINDS
+from pluralis.kinds.parts import column_info, refuse_taken_names
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
 from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import FileHierarchy, MissingAs, Policy
+from pluralis.policy import MissingAs, Policy
 from pluralis.present.readme import release_readme
 from pluralis.present.report import render_report
 from pluralis.progress import stage
 from pluralis.randomness import Draw, Key
-from pluralis.release import MANIFEST, README, Claim, ColumnInfo, Manifest, Release, TableInfo, canonical_order
-from pluralis.table import Column, Table, encode
+from pluralis.release import MANIFEST, README, Manifest, Release
+from pluralis.table import Table, encode
 
 Format = Literal["parquet", "csv"]
 PRIVATE = ".private"
+WHOLE = 100_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +47,7 @@ class Publication(Release):
     key: Key
     original: pl.DataFrame
     notes: tuple[str, ...] = ()
+    added_values: int | None = None
 
     def save(
         self, folder: str | Path, *, replace: bool = False, format: Format = "parquet", allow_test: bool = False
@@ -54,7 +58,7 @@ class Publication(Release):
         check_target(target, replace=replace, mark=MANIFEST)
         check_target(private, replace=True, mark="key")
         _require_same_key(private, self.key)
-        with staging(target, private) as (public_stage, private_stage):
+        with staging(target, private, private) as (public_stage, private_stage, key_stage):
             with stage("writing"):
                 manifest = self._write_public(public_stage, format)
             with stage("auditing the staged files"):
@@ -62,13 +66,20 @@ class Publication(Release):
             if not verdict.holds:
                 raise AuditFailed(verdict)
             with stage("measuring what was lost"):
-                loss = measure(self, self.original)
+                loss = changed(measure(self, self.original), added_values=self.added_values)
             self._write_private(private_stage, manifest, verdict, loss)
-            with one_at_a_time(target.parent):
+            self.key.write(key_stage.folder / "key")
+            with one_at_a_time(target.parent), ExitStack() as undo:
                 check_target(target, replace=replace, mark=MANIFEST)
                 _require_same_key(private, self.key)
-                private_stage.show(replace=True, mode=0o700)
-                public_stage.show(replace=replace, mode=0o755)
+                if target.exists():  # the key alone in between: a report never stands beside another release
+                    key_stage.show(undo, replace=True)
+                    public_stage.show(undo, replace=True, mode=0o755)
+                    private_stage.show(undo, replace=True)
+                else:
+                    private_stage.show(undo, replace=True)
+                    public_stage.show(undo, replace=False, mode=0o755)
+                undo.pop_all()
         return verdict
 
     def _write_public(self, to: Stage, format: Format) -> Manifest:
@@ -76,7 +87,7 @@ class Publication(Release):
         for info in self.manifest.tables:
             frame = self.tables[info.name]
             data = write_csv_bytes(frame) if format == "csv" else write_parquet_bytes(frame)
-            file = f"{info.name}.{format}"
+            file = f"{info.file.removesuffix('.parquet')}.{format}"
             to.write(file, data)
             tables.append(info.model_copy(update={"file": file, "sha256": hashlib.sha256(data).hexdigest()}))
         parameters = dict(self.manifest.parameters)
@@ -125,6 +136,7 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
     Raises Infeasible where no such release exists. Nothing is visible until `save`.
     """
     method = method_for(policy)
+    refuse_taken_names(policy, method.kind)
     key = key or Key.new()
     notes: list[str] = []
     with stage("reading"):
@@ -132,28 +144,49 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
     with stage("encoding"):
         table = encode(original, policy)
     plan = method.plan(table, policy, Draw(key))
-    with stage("generalising"):
+    with stage("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
-    return Publication(release.manifest, release.tables, policy, key, original, (*notes, *table.notes, *plan.notes))
+    added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
+    said = (*notes, *table.notes, *plan.notes)
+    return Publication(release.manifest, release.tables, policy, key, original, said, added)
 
 
 def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
-    """The in-memory release that a plan describes."""
-    rows = canonical_order(microdata(plan, table, draw))
-    kept = plan.group_of != LEFT_OUT
-    columns = [_info(column, kept, policy) for role in ("quasi", "plain", "sensitive") for column in table.named(role)]
-    info = TableInfo(
-        name="microdata",
-        file="microdata.parquet",
-        columns=(*columns, ColumnInfo(name="group", role="group", type="number")),
-    )
+    """The in-memory release that a plan describes.
+
+    A plan that leaves the sensitive table open (`auto`) gets the one that tells most among those that the audit passes.
+    Above WHOLE rows the joint table is not tried: what it leaves possible takes too long to work out.
+    """
+    if plan.sensitive_table != "auto":
+        return _assembled(plan, table, policy, method, draw)
+    if table.rows > WHOLE:
+        return _assembled(changed(plan, sensitive_table="marginals"), table, policy, method, draw)
+    for choice in ("joint", "marginals", "none"):
+        release = _assembled(changed(plan, sensitive_table=choice), table, policy, method, draw)
+        if audit(release, allow_test=True).holds:
+            break
+    return release
+
+
+def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
+    kind = KINDS[plan.kind]
+    parts = kind.tables(plan, table, policy, draw)
+    kept = np.flatnonzero(plan.group_of != LEFT_OUT)
     weights = {column.name: column.weight for column in table.quasi if column.weight != 1.0}
     instead = {name: a.if_missing.as_ for name, a in policy.columns.items() if isinstance(a.if_missing, MissingAs)}
     exact = [name for name, a in policy.columns.items() if a.case == "keep" and a.role != "identifier"]
+    shown = {column.attribute for part in parts for column in part.columns}
+    domains = {
+        column.name: column_info(column, kept, policy).model_dump(mode="json", exclude_none=True)
+        for column in table.sensitive
+        if column.name not in shown
+    }
     parameters: dict[str, object] = {
         "linked": plan.linked,
         "l": {name: policy.l(name) for name in policy.sensitive},
         "options": method.model_dump(exclude={"variant"}),
+        **({"primary": plan.primary} if plan.primary else {}),
+        **({"domains": domains} if domains else {}),
         **({"weights": weights} if weights else {}),
         **({"missing": policy.missing} if policy.missing != [""] else {}),
         **({"missing_as": instead} if instead else {}),
@@ -163,81 +196,12 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
         method=method.name,
         variant=method.variant,
         kind=plan.kind,
-        rows=rows.height,
+        rows=kept.size,
         suppressed=plan.left_out + table.dropped,
-        claims=tuple(claims(policy)),
-        breaks=(*method.breaks, *_breaks_of(plan, table)),
+        claims=tuple(kind.claims(plan, policy)),
+        breaks=(*method.breaks, *kind.breaks(plan, table)),
         parameters=parameters,
-        tables=(info,),
+        tables=tuple(part.info() for part in parts),
         test=draw.key.is_test,
     )
-    return Release(manifest, {"microdata": rows.select([column.name for column in info.columns])})
-
-
-def claims(policy: Policy) -> Iterator[Claim]:
-    """What a release under this policy promises: each rule, against each adversary."""
-    if policy.k is not None:
-        yield Claim(
-            rule=f"every group has at least {policy.k} rows",
-            model="k-anonymity",
-            adversary=tuple(policy.quasi),
-            k=policy.k,
-        )
-    for known, name in policy.promises:
-        attribute, l = policy.columns[name], policy.l(name)
-        promise = {
-            "frequency": f"at most 1/{l}",
-            "distinct": f"at least {l} different values",
-            "entropy": f"entropy at least log {l}",
-            "recursive": f"recursive ({attribute.c or 0:g},{l})-diversity",
-            "unique-distinct": f"{l} values, each once",
-        }[attribute.model]
-        yield Claim(
-            rule=f"knowing {', '.join(sorted(known)) or 'nothing'}: {name} {promise}",
-            model=attribute.model,
-            adversary=tuple(sorted(known)),
-            attribute=name,
-            l=l,
-            c=attribute.c,
-        )
-
-
-def _info(column: Column, kept: np.ndarray, policy: Policy) -> ColumnInfo:
-    """A column as the manifest describes it: its domain and tree, from published rows only."""
-    codes = np.unique(column.codes[kept])
-    codes = codes[codes < len(column.values)]
-    missing = bool(column.has_missing and (column.codes[kept] == len(column.values)).any())
-    values = [column.values[code] for code in codes]
-    hierarchy = None
-    if column.is_number:
-        domain: tuple[str | int | float | None, ...] = (values[0], values[-1]) if values else ()
-    else:
-        domain = (*values, *([None] if missing else []))
-        if column.hierarchy is not None and column.leaf_of is not None:
-            spec = policy.columns[column.name].hierarchy
-            whole = isinstance(spec, FileHierarchy)
-            leaves = (
-                range(len(column.hierarchy.leaves) - column.has_missing) if whole else column.leaf_of[codes].tolist()
-            )
-            hierarchy = tuple(tuple(level[leaf] for level in column.hierarchy.labels) for leaf in leaves)
-    return ColumnInfo(
-        name=column.name,
-        role=column.role,
-        type="number" if column.is_number else "text",
-        attribute=column.name,
-        domain=domain,
-        hierarchy=hierarchy,
-    )
-
-
-def _breaks_of(plan: Plan, table: Table) -> Iterator[str]:
-    """What this plan, whatever its method, does not stop."""
-    yield "membership: that a person is in the table is not hidden"
-    if table.person is not None:
-        yield (
-            "several rows of one person: each is protected on its own; whoever finds several can intersect their groups"
-        )
-    if plan.left_out + table.dropped:
-        yield "left-out rows: a person known to be in the table whom no group covers was left out"
-    if plan.linked and len(table.sensitive) > 1:
-        yield "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"
+    return Release(manifest, {part.name: part.rows.select([c.name for c in part.columns]) for part in parts})

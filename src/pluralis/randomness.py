@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pluralis.errors import InputError
+from pluralis.kernels.shuffle import order_of_words
 
 KEY_BYTES = 32
 
@@ -91,4 +92,4 @@ class Draw:
 
     def permutation(self, count: int, purpose: str) -> npt.NDArray[np.int64]:
         """A uniform random order of 0 … count-1 (equal words, one chance in 2^64 a pair, keep their order)."""
-        return np.argsort(self.words(count, purpose), kind="stable").astype(np.int64, copy=False)
+        return order_of_words(self.words(count, purpose))

@@ -44,16 +44,18 @@ class Claim(_Part):
 
 
 class ColumnInfo(_Part):
-    """One column of a table. A quasi column holds labels, all others hold values.
+    """One column of a table. A quasi column holds labels, unless it is `exact`; all others hold values.
 
-    `domain` lists the values of text in order (null for a missing one) or the two ends of numbers; `hierarchy` has a
-    line for each leaf, the leaf first and the root last.
+    A `value` column holds values of several attributes as text, the attribute beside it. `domain` lists the values of
+    text in order (null for a missing one) or the two ends of numbers; `hierarchy` has a line for each leaf, the leaf
+    first and the root last.
     """
 
     name: str
-    role: Literal["quasi", "sensitive", "plain", "group"]
+    role: Literal["quasi", "sensitive", "plain", "group", "attribute", "value", "count"]
     type: Literal["text", "number"]
     attribute: str | None = None
+    exact: Literal[True] | None = None
     domain: tuple[str | int | float | None, ...] | None = None
     hierarchy: tuple[tuple[str, ...], ...] | None = None
 
@@ -68,6 +70,9 @@ class TableInfo(_Part):
 
     def named(self, role: str) -> list[ColumnInfo]:
         return [column for column in self.columns if column.role == role]
+
+    def names(self, role: str) -> list[str]:
+        return [column.name for column in self.named(role)]
 
 
 class Manifest(_Part):
@@ -183,10 +188,35 @@ def inspect_folder(folder: Path) -> tuple[Manifest, dict[str, pl.DataFrame], lis
     return manifest, tables, problems
 
 
+def _sorting(table: pl.DataFrame) -> list[str]:
+    first = [name for name in table.columns if name == GROUP]
+    return [*first, *(name for name in table.columns if name != GROUP)]
+
+
 def canonical_order(table: pl.DataFrame) -> pl.DataFrame:
     """Rows sorted by group and then by everything published, so that their order says nothing."""
-    first = [GROUP] if GROUP in table.columns else []
-    return table.sort([*first, *(name for name in table.columns if name != GROUP)], nulls_last=True)
+    return table.sort(_sorting(table), nulls_last=True)
+
+
+def in_canonical_order(table: pl.DataFrame, *, once: bool = False) -> bool:
+    """Whether no row comes before its predecessor, or, if each may stand there only `once`, is its like.
+
+    >>> in_canonical_order(pl.DataFrame({"x": [1, 1, 2], "group": [1, 2, 2]}))
+    True
+    >>> in_canonical_order(pl.DataFrame({"x": [1, 2, 1], "group": [1, 2, 2]}))
+    False
+    """
+    before, after = table.head(-1), table.tail(-1)
+    tied = pl.repeat(True, max(0, table.height - 1), eager=True)
+    for name in _sorting(table):
+        a, b = before[name], after[name]
+        falls = (a > b).fill_null(False) | (a.is_null() & b.is_not_null())
+        if (tied & falls).any():
+            return False
+        tied = tied & a.eq_missing(b)
+        if not tied.any():
+            return True
+    return not once
 
 
 def _surplus_files(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -213,17 +243,21 @@ def read_table_bytes(data: bytes, info: TableInfo) -> pl.DataFrame:
     return frame
 
 
+def _is_number(column: ColumnInfo) -> bool:
+    return column.type == "number" and (column.role != "quasi" or bool(column.exact))
+
+
 def _fits(kind: pl.DataType, column: ColumnInfo) -> bool:
-    if column.role == "group":
+    if column.role in ("group", "count"):
         return kind == pl.Int64
-    return kind.is_numeric() if column.type == "number" and column.role != "quasi" else kind == pl.String
+    return kind.is_numeric() if _is_number(column) else kind == pl.String
 
 
 def csv_type(column: ColumnInfo) -> pl.DataType:
     """The type that a column of a CSV table is read as."""
-    if column.role == "group":
+    if column.role in ("group", "count"):
         return pl.Int64()
-    if column.type == "text" or column.role == "quasi":
+    if not _is_number(column):
         return pl.String()
     whole = all(isinstance(end, int) for end in column.domain or ())
     return pl.Int64() if whole else pl.Float64()

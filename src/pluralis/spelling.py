@@ -26,6 +26,17 @@ def skeleton(text: pl.Expr, *, fold_case: bool) -> pl.Expr:
     return plain.str.to_uppercase().str.to_lowercase().str.normalize("NFKC") if fold_case else plain
 
 
+def same_text(values: pl.Series, *, fold_case: bool) -> pl.Series:
+    """A number for each text, the same for spellings of one value; cheap where few texts are different.
+
+    >>> same_text(pl.Series(["flu ", "hiv", "Flu"]), fold_case=True).to_list()
+    [1, 2, 1]
+    """
+    texts = values.unique().drop_nulls()
+    cores = texts.to_frame("text").select(skeleton(pl.col("text"), fold_case=fold_case).rank("dense")).to_series()
+    return cores.cast(pl.UInt32).gather(values.cast(pl.Enum(texts)).to_physical()).alias(values.name)
+
+
 def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:
     """One row for each distinct text in `values`: `text`, and the `spelling` it is published under.
 

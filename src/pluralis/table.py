@@ -20,7 +20,7 @@ from pluralis.errors import InputError, PolicyError
 from pluralis.hierarchy import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
 from pluralis.labels import interval_label, number_text
 from pluralis.policy import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs, Policy
-from pluralis.spelling import canonical_spellings
+from pluralis.spelling import canonical_spellings, skeleton
 
 Codes = npt.NDArray[np.int32]
 
@@ -52,6 +52,16 @@ class Column:
     def counts(self) -> npt.NDArray[np.int64]:
         """How many rows hold each code."""
         return np.bincount(self.codes, minlength=self.size).astype(np.int64)
+
+    @cached_property
+    def series(self) -> pl.Series:
+        """What each code is published as, a missing value as null."""
+        values = [*self.values, *([None] if self.has_missing else [])]
+        return pl.Series(self.name, values, dtype=None if self.is_number else pl.String)
+
+    def published(self, rows: npt.NDArray[np.int64]) -> pl.Series:
+        """The values of some rows, as they are."""
+        return self.series.gather(self.codes[rows])
 
     def text(self, code: int) -> str:
         """A code as a person would write it."""
@@ -121,7 +131,8 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     }
     people = None if person is None else _ranks(person.filter(keep) if dropped else person)[0]
     rows = frame.height - dropped
-    order = _canonical_order([*(c.codes for c in columns.values()), *([people] if people is not None else [])])
+    by_role = sorted(columns.values(), key=lambda column: ("quasi", "plain", "sensitive").index(column.role))
+    order = _canonical_order([*(column.codes for column in by_role), *([people] if people is not None else [])])
     source = np.flatnonzero(keep.to_numpy())[order] if dropped else order
     sorted_columns = {name: replace(column, codes=column.codes[order]) for name, column in columns.items()}
     return Table(
@@ -140,6 +151,8 @@ def canonical(series: pl.Series, attribute: Attribute, missing: Sequence[str], n
     if attribute.type == "number":
         return _as_numbers(series, missing)
     text = as_text(series, notes)
+    if _is_canonical(text, attribute, missing):
+        return text
     if missing:
         text = text.set(text.str.strip_chars().is_in(list(missing)), None)
     if isinstance(attribute.if_missing, MissingAs) and text.null_count():
@@ -155,6 +168,18 @@ def canonical(series: pl.Series, attribute: Attribute, missing: Sequence[str], n
         )
         text = text.replace_strict(table["text"], table["spelling"], default=None)
     return text.set(text == "", None).rename(name)
+
+
+def _is_canonical(text: pl.Series, attribute: Attribute, missing: Sequence[str]) -> bool:
+    """Whether no text is missing, and each stands for itself: looked up once for each different text."""
+    texts = text.unique()
+    if texts.null_count() or texts.str.strip_chars().is_in(["", *missing]).any():
+        return False
+    frame = texts.to_frame("text").select(
+        tidy=skeleton(pl.col("text"), fold_case=False) == pl.col("text"),
+        core=skeleton(pl.col("text"), fold_case=attribute.case == "fold"),
+    )
+    return bool(frame["tidy"].all()) and frame["core"].n_unique() == texts.len()
 
 
 def as_text(series: pl.Series, notes: list[str]) -> pl.Series:
@@ -289,6 +314,14 @@ def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> C
 
 def _ranks(series: pl.Series) -> tuple[Codes, pl.Series]:
     """The place of each value in its sorted domain, nulls last, and the domain."""
+    if series.dtype == pl.Int64 and not series.null_count():
+        numbers = series.to_numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < 2 * series.len():  # a place for every number between: no need to sort
+            offsets = numbers - low
+            held = np.zeros(high - low + 1, np.bool_)
+            held[offsets] = True
+            return (np.cumsum(held, dtype=np.int32) - 1)[offsets], pl.Series(series.name, np.flatnonzero(held) + low)
     domain = series.unique().drop_nulls().sort()
     if domain.len() >= 2**31 - 1:
         raise InputError(f"{series.name!r} has more than 2^31 different values. Round or bin it.")
@@ -354,6 +387,16 @@ def _hierarchy_for(
 
 
 def _canonical_order(codes: list[Codes]) -> npt.NDArray[np.int64]:
-    """The order of rows by their codes, first column first; equal rows are interchangeable."""
-    frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
-    return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.int64)
+    """The order of rows by their codes, first column first; equal rows are interchangeable.
+
+    Quasi attributes come first: rows of a table that shows nothing else are then in order already.
+    """
+    width, packed = 1, np.zeros(codes[0].size, np.int64)
+    for column in codes:
+        size = int(column.max(initial=0)) + 1
+        width *= size
+        if width >= 2**63:  # too many combinations for one number each
+            frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
+            return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.int64)
+        packed = packed * size + column
+    return np.argsort(packed)

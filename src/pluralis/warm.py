@@ -22,9 +22,10 @@ def announce_compilation(say: Callable[[str], None]) -> None:
 
 
 def warm() -> None:
-    """Publish small tables by every method, which compiles every kernel that a publication needs."""
+    """Publish small tables by every method, and audit one, which compiles every kernel that is needed."""
     import polars as pl
 
+    from pluralis.audit import audit
     from pluralis.errors import Infeasible
     from pluralis.io import read_table, write_csv_bytes
     from pluralis.methods import methods
@@ -54,9 +55,11 @@ def warm() -> None:
     for name in methods():
         for variant in ("hardened", "paper"):
             try:
-                publish(table, policy.override(method=name, options={"variant": variant}), key=Key.test())
+                release = publish(table, policy.override(method=name, options={"variant": variant}), key=Key.test())
             except Infeasible:
                 continue  # this small table need not suit every method; its kernels are compiled all the same
+            if release.kind == "generalized":  # its audit compiles too, the search for a witness included
+                audit(release, original=table.with_columns(pl.col("age") + 100), allow_test=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         path.write_bytes(write_csv_bytes(table))

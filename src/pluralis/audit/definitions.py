@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 _ROUNDING = 1e-9
@@ -77,8 +79,18 @@ class Diversity(NamedTuple):
     witness: dict[str, object]
 
 
-def diversity(rows: pl.DataFrame, classes: list[str], attribute: str, model: str, l: int, c: float = 0.0) -> Diversity:
+def diversity(
+    rows: pl.DataFrame,
+    classes: list[str],
+    attribute: str,
+    model: str,
+    l: int,
+    c: float = 0.0,
+    count: str | None = None,
+) -> Diversity:
     """Measure one model over all classes; `classes` are the columns whose values make a class.
+
+    A row stands for as many people as its column `count` says, or for one.
 
     >>> rows = pl.DataFrame({"group": [1, 1, 1], "disease": ["flu", "flu", "hiv"]})
     >>> diversity(rows, ["group"], "disease", "frequency", 2)[:3]
@@ -87,34 +99,62 @@ def diversity(rows: pl.DataFrame, classes: list[str], attribute: str, model: str
     (True, 2.0)
     """
     measure = MODELS[model]
-    keys = [f"class{i}" for i in range(len(classes))]
-    # names of our own, so that no attribute can be taken for a count
-    named = rows.select(*(pl.col(name).alias(key) for name, key in zip(classes, keys, strict=True)), secret=attribute)
-    counts = named.group_by([*keys, "secret"]).agg(pl.len().cast(pl.Int64).alias("count"))
-    per_class = counts.group_by(keys).agg(
+    number, held, order = _counted(rows, classes, attribute, count)
+    counts = pl.DataFrame({"class": pl.Series(number).set_sorted(), "count": held, "row": order})
+    per_class = counts.group_by("class", maintain_order=True).agg(
         measure.value(l).alias("value"),
         pl.col("count").sum().alias("size"),
         pl.col("count").max().alias("top"),
-        _sorted_counts().slice(l - 1).sum().alias("tail"),
+        pl.col("row").first(),
+        *([_sorted_counts().slice(l - 1).sum().alias("tail")] if model == "recursive" else []),
     )
     judged = per_class.with_columns(measure.enough(pl.col("value"), l, c).alias("enough"))
     failing = judged.filter(~pl.col("enough"))
     pool = failing if failing.height else judged
     extreme = pool.select(measure.weakest(pl.col("value"))).item()
-    weakest = pool.filter(pl.col("value") == extreme).sort(keys).row(0, named=True)
+    weakest = pool.filter(pl.col("value") == extreme).row(0, named=True)
     return Diversity(
         holds=failing.height == 0,
         measured=float(weakest["value"]),
         top_share=float(judged.select((pl.col("top") / pl.col("size")).max()).item()),
-        witness={name: weakest[key] for name, key in zip(classes, keys, strict=True)},
+        witness={name: rows[name][weakest["row"]] for name in classes},
     )
 
 
-def smallest_class(rows: pl.DataFrame, group: str) -> tuple[int, object]:
-    """The size of the smallest group, and which one it is.
+def _counted(
+    rows: pl.DataFrame, classes: list[str], attribute: str, count: str | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each class and value, in order: the number of the class, how many people hold the value, one of its rows."""
+    packed = np.zeros(rows.height, np.int64)
+    for name in [*classes, attribute]:
+        place = _places(rows[name])
+        size = int(place.max(initial=0)) + 1
+        if int(packed.max(initial=0)) >= 2**62 // size:
+            packed = np.unique(packed, return_inverse=True)[1]
+        packed = packed * size + place
+    order = np.argsort(packed, kind="stable")
+    packed = packed[order]
+    first = np.flatnonzero(np.diff(packed, prepend=-1))
+    if count is None:
+        held = np.diff(first, append=packed.size)
+    else:
+        held = np.add.reduceat(rows[count].to_numpy()[order].astype(np.int64), first)
+    return packed[first] // size, held, order[first]
 
-    >>> smallest_class(pl.DataFrame({"group": [1, 1, 2]}), "group")
-    (1, 2)
+
+def _places(series: pl.Series) -> npt.NDArray[np.int64]:
+    """The place of each value among the different ones."""
+    if series.dtype.is_integer() and not series.null_count() and series.is_sorted():
+        return np.cumsum(np.diff(series.to_numpy(), prepend=series[0]) > 0, dtype=np.int64)
+    return series.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+
+
+def smallest_class(rows: pl.DataFrame, classes: list[str]) -> tuple[int, dict[str, object]]:
+    """The size of the smallest class, and which one it is.
+
+    >>> smallest_class(pl.DataFrame({"group": [1, 1, 2]}), ["group"])
+    (1, {'group': 2})
     """
-    sizes = rows.group_by(pl.col(group).alias("group")).agg(pl.len().alias("rows")).sort("rows", "group")
-    return int(sizes["rows"][0]), sizes["group"][0]
+    _, held, row = _counted(rows.with_columns(pl.lit(0).alias("\0")), classes, "\0", None)
+    smallest = int(held.argmin())
+    return int(held[smallest]), {name: rows[name][int(row[smallest])] for name in classes}

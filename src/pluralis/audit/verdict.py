@@ -8,7 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """One claim, what was measured for it, and where it is weakest."""
+    """One claim, what was measured for it, and where it is weakest.
+
+    A finding that is not `binding` informs: it was not promised, and the verdict does not depend on it.
+    """
 
     claim: str  # "knowing age, sex: disease at most 1/3"
     holds: bool
@@ -17,6 +20,7 @@ class Finding:
     top_share: float | None = None  # the largest share of one value in a group, beside every l
     witness: str | None = None  # "group 118"
     note: str | None = None
+    binding: bool = True
 
     def __str__(self) -> str:
         said = f"{self.claim}: {'holds' if self.holds else 'does not hold'}"
@@ -36,11 +40,11 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        return bool(self.findings) and all(finding.holds for finding in self.findings)
+        return any(finding.binding for finding in self.findings) and not self.failures
 
     @property
     def failures(self) -> list[Finding]:
-        return [finding for finding in self.findings if not finding.holds]
+        return [finding for finding in self.findings if finding.binding and not finding.holds]
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -1,8 +1,11 @@
-"""What a generalized release loses, measured on its labels.
+"""What a release loses, measured on its tables.
 
 NCP (Xu et al. 2006, the IL metric of the BSGI paper): a number loses (max - min) / domain range; a value of a tree the
 leaves under its node / all leaves, 0 for one leaf; a set without a tree its number of values / domain size, 0 for one
 value. NCP is the mean over published cells, weighted by attribute. A row that was left out loses everything.
+
+Additional information loss (SLOMS, eq. 8): by how much groups are larger than l, (rows - l) / l on average over the
+groups of a table of sensitive values, then over those tables. KL divergence: kl.py. Distortion: distortion.py.
 """
 
 from __future__ import annotations
@@ -13,16 +16,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pluralis.errors import InputError, ReleaseError
+from pluralis.errors import InputError
 from pluralis.labels import ALL, interval_ends, read_set
+from pluralis.metrics.distortion import distortion
 from pluralis.metrics.distributions import Distribution, distribution
+from pluralis.metrics.kl import kl_divergence
 from pluralis.original import original_values
-from pluralis.release import GROUP, ColumnInfo, Release
+from pluralis.release import GROUP, ColumnInfo, Release, TableInfo
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What was lost: see the module for the definitions."""
+    """What was lost: see the module for the definitions. None stands for what this kind of release does not have."""
 
     rows: int
     suppressed: int
@@ -35,32 +40,36 @@ class Loss:
     suppressed_share: float
     group_sizes: dict[int, int]
     distributions: tuple[Distribution, ...] = ()
+    kl: float | None = None
+    distortion: float | None = None
+    additional_loss: float | None = None
+    added_values: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "group_sizes": {str(size): count for size, count in self.group_sizes.items()}}
 
 
 def measure(release: Release, original: pl.DataFrame) -> Loss:
-    """Measure a generalized release against its original."""
-    if release.kind != "generalized":
-        raise ReleaseError(f"Releases of kind {release.kind!r} cannot be measured by this Pluralis.")
-    rows, info = release.tables["microdata"], release.info("microdata")
+    """Measure a release against its original."""
+    info = next(info for info in release.manifest.tables if info.named("quasi") or info.named("group"))
+    rows = release.tables[info.name]
     if original.height != rows.height + release.manifest.suppressed:
         raise InputError(
             f"The original has {original.height:,} rows, the release {rows.height:,} and "
             f"{release.manifest.suppressed:,} left out: it is not the original of this release."
         )
     weights = release.manifest.parameters.get("weights", {})
-    shown = (*info.named("quasi"), *info.named("sensitive"))
+    changed = [column for column in info.named("quasi") if not column.exact]
+    shown = (*changed, *info.named("sensitive"))
     true = {column.name: original_values(original, column, release.manifest) for column in shown}
-    by_attribute: dict[str, float] = {}
-    for column in info.named("quasi"):
+    by_attribute = dict.fromkeys(info.names("quasi"), 0.0)
+    for column in changed:
         counts = rows[column.name].value_counts(name="rows")
         lost = label_losses(counts[column.name], column, true[column.name])
         by_attribute[column.name] = float((lost * counts["rows"].to_numpy()).sum() / rows.height)
     weight = np.array([weights.get(name, 1.0) for name in by_attribute])
     ncp = float((np.array(list(by_attribute.values())) * weight).sum() / weight.sum()) if by_attribute else 0.0
-    sizes = rows[GROUP].value_counts(name="size")["size"].to_numpy().astype(np.int64)
+    sizes = _sizes(info, rows)
     left_out = release.manifest.suppressed
     total = rows.height + left_out
     values, repeats = np.unique(sizes, return_counts=True)
@@ -76,7 +85,39 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
         suppressed_share=left_out / total,
         group_sizes=dict(zip(values.tolist(), repeats.tolist(), strict=True)),
         distributions=tuple(distribution(rows[column.name], column, true[column.name]) for column in shown),
+        kl=kl_divergence(release, original),
+        distortion=distortion(release, original) if changed else None,
+        additional_loss=_additional_loss(release),
     )
+
+
+def _sizes(info: TableInfo, rows: pl.DataFrame) -> np.ndarray:
+    """How many rows share a group, or, where rows have several groups, their labels."""
+    if GROUP in info.names("group"):
+        groups = rows[GROUP].to_numpy() if rows[GROUP].is_sorted() else np.sort(rows[GROUP].to_numpy())
+        return np.diff(np.flatnonzero(np.diff(groups, prepend=-1)), append=groups.size)
+    return rows.group_by(info.names("quasi")).agg(pl.len().alias("\0size"))["\0size"].to_numpy().astype(np.int64)
+
+
+def _additional_loss(release: Release) -> float | None:
+    """By how much the groups of each table of sensitive values are larger than the largest l among its attributes."""
+    ls = release.manifest.parameters.get("l", {})
+    losses = []
+    for info in release.manifest.tables:
+        if not info.named("group") or not (info.named("count") or info.named("sensitive")):
+            continue
+        rows = release.tables[info.name]
+        names = info.names("sensitive")
+        people = pl.len() if not info.named("count") else pl.col("count").sum()
+        if info.named("attribute"):
+            names = rows["attribute"].unique().to_list()
+            rows = rows.filter(pl.col("attribute") == names[0])
+        ordered = rows.with_columns(pl.col(GROUP).set_sorted()) if rows[GROUP].is_sorted() else rows.sort(GROUP)
+        sizes = ordered.group_by(GROUP, maintain_order=True).agg(people.alias("\0size"))["\0size"]
+        l = max((ls[name] for name in names if name in ls), default=0)
+        if l and sizes.len():
+            losses.append(float(((sizes - l) / l).mean()))  # type: ignore[arg-type]
+    return float(np.mean(losses)) if losses else None
 
 
 def label_losses(labels: pl.Series, column: ColumnInfo, original: pl.Series) -> np.ndarray:

@@ -4,13 +4,40 @@ from __future__ import annotations
 
 from pluralis.release import Manifest
 
-_HOW_TO_READ = """\
+_LABELS = """\
 - A quasi column holds labels: `[25, 40]` is a number from 25 to 40, both included; `{a, b}` is one of these values;
   a node of a hierarchy stands for the leaves under it (manifest.json has the tree); `*` is any value of the domain;
-  an empty cell is a missing value. Rows of one `group` share their labels.
+  an empty cell is a missing value."""
+_EXACT = "- Quasi and plain columns hold the values themselves; an empty cell is a missing value."
+_UNLINKED = """\
+- A table with the columns `attribute` and `value` tells of each sensitive attribute on its own: which of its values
+  occur in a group, and in how many rows (`count`). Which values belong to one person is not published."""
+_HOW_TO_READ = {
+    "generalized": f"""\
+{_LABELS} Rows of one `group` share their labels.
 - Sensitive and plain columns hold the values themselves.
-- `group` numbers are random and rows are sorted; neither tells anything.
-"""
+""",
+    "bucketized": f"""\
+{_EXACT}
+- `quasi` has a row for each person. `sensitive` says which sensitive values the rows of a `group` have, and how many
+  rows have them (`count`). Which row has which value is not published: within a group every way to hand them out is
+  equally likely.
+{_UNLINKED}
+""",
+    "decomposed": f"""\
+{_EXACT}
+- `quasi` has a row for each person. `values` lists, for every `group` and sensitive attribute, the values that its rows
+  may have: all that occur, and some that do not. It does not say how often.
+- `sensitive`, or the tables `sensitive_…`, say how often values occur in the whole table (`count`).
+""",
+    "sliced": f"""\
+{_LABELS}
+- `quasi` has a row for each person, with a group in each slice. The table `slice_1` says which sensitive values the
+  rows of each `group_1` have, and how many rows have them (`count`); `slice_2` and `group_2` likewise.
+{_UNLINKED}
+""",
+}
+_ORDER = "- Group numbers are random and rows are sorted; neither tells anything.\n"
 
 
 def release_readme(manifest: Manifest) -> str:
@@ -22,9 +49,9 @@ def release_readme(manifest: Manifest) -> str:
         f"{manifest.suppressed:,} rows "
         "were left out. `manifest.json` describes every column.",
         "",
-        _HOW_TO_READ,
+        _HOW_TO_READ[manifest.kind] + _ORDER,
     ]
-    if not manifest.parameters.get("linked", True):
+    if manifest.kind == "generalized" and not manifest.parameters.get("linked", True):
         lines.append(
             "- Sensitive columns are shuffled within each group, each on its own: values that stand in one "
             "row need not belong "

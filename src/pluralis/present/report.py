@@ -34,7 +34,24 @@ MODELS = {
     "recursive": "in every group the commonest value occurs less than c times as often as those from rank l on.",
     "unique-distinct": "every group holds l different values, each once; l + 1 where a left-over row joined.",
 }
-UNITS = {"k-anonymity": " rows", "distinct": " values", "unique-distinct": " values", "entropy": " even values"}
+AS_THEY_ARE = ("bucketized", "decomposed")  # kinds that publish quasi values unchanged
+BY_GROUP = {
+    "bucketized": ", counted for each group",
+    "decomposed": ", as a set for each group",
+    "sliced": ", counted for each group of its slice",
+}
+POSSIBLE = (
+    "at least l values remain possible for everybody in a group, and no value can be shown to fill more than 1/l of "
+    "it, whichever way the tables are joined. How likely each of them is, a set does not tell. Of the primary "
+    "attribute, {primary}, a group holds each value once: at most 1/l."
+)
+UNITS = {
+    "k-anonymity": " rows",
+    "distinct": " values",
+    "unique-distinct": " values",
+    "entropy": " even values",
+    "candidates": " values",
+}
 BEFORE_AND_AFTER = (
     "How often each value occurs. The outline is the original. The filled bar is what an analyst sees who spreads "
     "every published label evenly over its values. The distance is the share of rows that would have to change their "
@@ -126,7 +143,7 @@ def _asked(policy: Policy, manifest: Manifest) -> list[Html]:
         for name in policy.named(role):
             attribute = policy.columns[name]
             asked = [str(policy.l(name)), attribute.model] if role == "sensitive" else [NOTHING, NOTHING]
-            rows.append([named(name, 40), role, attribute.type, *asked, _published_as(attribute)])
+            rows.append([named(name, 40), role, attribute.type, *asked, _published_as(attribute, manifest.kind)])
     intro = "The number l says among how many values the true one must hide. The model says how that is counted."
     if not policy.sensitive:
         intro = "No attribute is sensitive: nothing is protected but the size of groups."
@@ -142,12 +159,15 @@ def _facts(policy: Policy, manifest: Manifest) -> dict[str, Sequence[str]]:
         method += f"; {manifest.method} was used"
     options = "".join(f"; {key} {value}" for key, value in policy.publish.options.items())
     one_person = ["Rows with the same ", named(person or ""), " are one person. It is not published."]
-    models = dict.fromkeys(policy.columns[name].model for name in policy.sensitive)
+    asked = dict.fromkeys(policy.columns[name].model for name in policy.sensitive)
+    models: dict[str, str] = {model: MODELS[model] for model in asked}
+    if manifest.kind == "decomposed":
+        models = {"sets": POSSIBLE.format(primary=manifest.parameters.get("primary"))}
     return {
         "Adversaries": _items(_someone(names, policy.quasi) for names in policy.knowledge),
         "Group size": [f"Every group has at least {policy.k} rows."] if policy.k else [],
         "Rules": _items([str(rule)] for rule in policy.rules),
-        "Models": _items([tag("b", model), f": {MODELS[model]}"] for model in models),
+        "Models": _items([tag("b", model), f": {means}"] for model, means in models.items()),
         "Person": one_person if person else ["Every row is taken for a person of its own."],
         "Leaving out": [f"Up to {share(limit)} of the rows may be left out." if limit else "No row may be left out."],
         "Other columns": ["Columns not named here are dropped." if policy.others else "There may be none."],
@@ -166,10 +186,12 @@ def _someone(names: Iterable[str], quasi: Sequence[str]) -> list[str]:
     return ["Someone who knows a person’s ", *listed, f", exactly.{every}"]
 
 
-def _published_as(attribute: Attribute) -> str:
+def _published_as(attribute: Attribute, kind: str) -> str:
     tree = attribute.hierarchy
     if attribute.role == "identifier":
         return "never"
+    if attribute.role == "quasi" and kind in AS_THEY_ARE:
+        return "as it is"
     if isinstance(tree, MaskHierarchy):
         words = f"characters hidden from the {tree.mask}"
     elif isinstance(tree, IntervalHierarchy):
@@ -180,6 +202,7 @@ def _published_as(attribute: Attribute) -> str:
         words = "as intervals" if attribute.type == "number" else "as sets of values"
     else:
         words = "as it is" if attribute.bin is None else f"in bins of {attribute.bin:g}"
+        words += BY_GROUP.get(kind, "") if attribute.role == "sensitive" else ""
     words += f"; weight {attribute.weight:g}" if attribute.weight != 1 else ""
     words += f"; c = {attribute.c:g}" if attribute.c is not None else ""
     if isinstance(attribute.if_missing, MissingAs):
@@ -203,6 +226,8 @@ def _holds(policy: Policy, manifest: Manifest, verdict: Verdict) -> list[Html]:
         parts.append(table("Claim by claim", head, claims, 1, 2))
     if any(claim.l is not None for claim in manifest.claims):
         about = "The top share is the largest share that one value has in any group. The tick in its bar marks 1/l."
+        if manifest.kind == "decomposed":
+            about = "The top share is the largest that one value can be shown to have in any group. The tick marks 1/l."
         if not manifest.parameters.get("linked", True):
             about += " Sensitive columns are shuffled within each group, each on its own."
         parts.append(tag("p", about, class_="small"))
@@ -232,6 +257,8 @@ def _claim_row(claim: Claim, finding: Finding | None, policy: Policy) -> list[st
 def _check_row(finding: Finding, manifest: Manifest) -> list[str]:
     waived = manifest.test and finding.claim == SECRET_KEY and finding.holds
     mark = tag("b", "✗ no, allowed for a test", class_="no") if waived else _mark(finding.holds)
+    if not finding.binding:
+        mark = tag("span", f"{'yes' if finding.holds else 'no'}, not promised")
     said = joined([named(finding.claim, 400), *_notes(finding.note)])
     return [said, plain(finding.promised), plain(finding.measured), _where(finding), mark]
 
@@ -258,6 +285,7 @@ def _promise(claim: Claim, promised: float | None) -> str:
         "entropy": f"at least {claim.l} even values",
         "recursive": f"ratio below {claim.c or 0:g}",
         "unique-distinct": f"{claim.l} values, each once",
+        "candidates": f"at least {claim.l} values",
     }.get(claim.model, plain(promised))
 
 
@@ -288,7 +316,7 @@ def _lost(manifest: Manifest, loss: Loss) -> list[Html]:
     tiles = ((name, [tag("dd", figure), tag("dd", means)]) for name, (figure, means) in _figures(loss).items())
     by_loss = sorted(loss.ncp_by_attribute.items(), key=lambda item: (-item[1], item[0]))
     pictures = [_figure(tag("b", "Group sizes"), charts.group_sizes(loss.group_sizes))]
-    if by_loss:
+    if any(lost for _, lost in by_loss):
         bars = charts.bars(by_loss, "detail lost (NCP)")
         pictures.append(_figure(tag("b", "Loss of each quasi attribute"), bars))
     parts = [_defined("tiles", tiles), tag("div", *pictures, class_="figures two")]
@@ -303,7 +331,7 @@ def _figures(loss: Loss) -> dict[str, tuple[str, str]]:
     """The key figures: value and meaning."""
     total = loss.rows + loss.suppressed
     alike = f"Each row counts the rows it cannot be told from: {loss.discernibility / max(1, total):,.1f} on average."
-    return {
+    figures = {
         "NCP": (
             share(loss.ncp),
             "Detail that quasi values gave up, on average: from 0\xa0% for none to 100\xa0% for all.",
@@ -314,6 +342,22 @@ def _figures(loss: Loss) -> dict[str, tuple[str, str]]:
         "Average group size": (f"{loss.average_group:,.2f}", "Rows in a group, on average. Fewer keep more detail."),
         "Discernibility": (f"{loss.discernibility:,}", f"{alike} A left-out row counts them all. Less is better."),
     }
+    if not loss.distributions:  # quasi values are as they were
+        del figures["NCP"], figures["NCP with left-out rows"]
+        figures["Groups"] = (f"{loss.groups:,}", "Rows of one group share its sensitive values. More keep more detail.")
+    if loss.distortion is not None:
+        figures["Distortion"] = (f"{loss.distortion:,.1f}", "How far labels lie above values in their trees, in all.")
+    if loss.kl is not None:
+        about = "Distance of what an analyst would believe from the truth, in nats; 0 where nothing was lost."
+        figures["KL divergence"] = (f"{loss.kl:.3f}", about)
+    if loss.additional_loss is not None:
+        figures["Additional loss"] = (share(loss.additional_loss), "By how much groups are larger than l, on average.")
+    if loss.added_values is not None:
+        figures["Values added"] = (
+            f"{loss.added_values:,}",
+            "Put into sets that held too few. They are not true of them.",
+        )
+    return figures
 
 
 def _comparison(of: Distribution, is_number: bool) -> Html:

@@ -26,6 +26,8 @@ def _figure(value: float | None) -> str:
 
 
 def _holds(finding: Finding) -> str:
+    if not finding.binding:
+        return "yes, not promised" if finding.holds else "no, not promised"
     return "[green]holds[/]" if finding.holds else "[bold red]DOES NOT HOLD[/]"
 
 
@@ -41,7 +43,7 @@ def show_verdict(console: Console, verdict: Verdict) -> None:
         )
     console.print(table)
     if verdict.holds:
-        console.print(f"\n[green]Every claim holds[/] ({len(verdict.findings)} checked).")
+        console.print(f"\n[green]Every claim holds[/] ({sum(f.binding for f in verdict.findings)} checked).")
     else:
         console.print(f"\n[bold red]{len(verdict.failures)} of {len(verdict.findings)} claims do not hold.[/]")
     if verdict.breaks:
@@ -58,6 +60,14 @@ def show_loss(console: Console, loss: Loss) -> None:
         f"information loss    {loss.ncp:.4f} NCP; {loss.ncp_with_suppressed:.4f} counting left-out rows as lost"
     )
     console.print(f"discernibility      {loss.discernibility:,}")
+    if loss.kl is not None:
+        console.print(f"KL divergence       {loss.kl:.4f} nats")
+    if loss.distortion is not None:
+        console.print(f"distortion          {loss.distortion:,.1f}")
+    if loss.additional_loss is not None:
+        console.print(f"additional loss     {loss.additional_loss:.2%}")
+    if loss.added_values is not None:
+        console.print(f"values added        {loss.added_values:,}")
     table = _table("attribute", "loss", "before ↔ after", right=("loss", "before ↔ after"))
     distances = {d.attribute: d.distance for d in loss.distributions}
     for name, value in loss.ncp_by_attribute.items():

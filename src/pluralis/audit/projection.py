@@ -1,0 +1,104 @@
+"""With the original at hand: every published table, on its own, holds rows of the original and no others.
+
+A release in several tables shows projections of its original. Each is compared with the same projection of the
+original, counting how often a row occurs. That the projections belong to the same rows, group by group, would be a
+matching in three dimensions, which nobody can compute for large tables; it is not checked, and the finding says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from pluralis.audit.boxes import core
+from pluralis.audit.coverage import covered
+from pluralis.audit.judging import Tables
+from pluralis.audit.verdict import Finding
+from pluralis.labels import number_text
+from pluralis.original import original_values
+from pluralis.release import ColumnInfo, Manifest, TableInfo
+
+APART = "each table on its own; that they tell of the same rows is not checked"
+
+
+def projections(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
+    """Findings about a release in several tables and its original."""
+    total = manifest.rows + manifest.suppressed
+    findings = [
+        Finding(
+            "published and left-out rows are the rows of the original",
+            total == original.height,
+            measured=float(total),
+            promised=float(original.height),
+        )
+    ]
+    for info in manifest.tables:
+        rows = tables[info.name]
+        if info.named("quasi"):
+            findings.append(_quasi(info, rows, manifest, original))
+        for names, published, true in _secrets(info, rows, manifest, original):
+            surplus, witness = _surplus(published, true)
+            claim = f"no {' with '.join(names)} is invented in {info.name}"
+            findings.append(Finding(claim, not surplus, float(surplus), 0.0, witness=witness, note=APART))
+    return findings
+
+
+def _quasi(info: TableInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame) -> Finding:
+    columns = info.named("quasi")
+    true = pl.DataFrame({column.name: original_values(original, column, manifest) for column in columns})
+    if not all(column.exact for column in columns):
+        return covered(info, rows, true, linked=True)
+    surplus, witness = _surplus(rows.select(true.columns), true)
+    claim = "every published row has the quasi values of a row of its own in the original"
+    return Finding(claim, not surplus, float(surplus), 0.0, witness=witness, note=APART)
+
+
+def _secrets(
+    info: TableInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame
+) -> Iterator[tuple[list[str], pl.DataFrame, pl.DataFrame]]:
+    """(attributes, published values with their counts, true values) for whatever a table tells of sensitive ones."""
+    known = [column for table in manifest.tables for column in table.named("sensitive")]
+    if info.named("sensitive"):
+        columns = info.named("sensitive")
+        true = pl.DataFrame({column.name: _true(column, manifest, original) for column in columns})
+        yield [column.attribute or column.name for column in columns], rows.select(*true.columns, "count"), true
+    elif info.named("attribute") and info.named("count"):
+        for (name,), part in rows.partition_by("attribute", as_dict=True).items():
+            column = next((column for column in known if column.attribute == name), _unknown(str(name), manifest))
+            true = _as_text(_true(column, manifest, original)).to_frame("value")
+            yield [str(name)], part.select("value", "count"), true
+
+
+def _true(column: ColumnInfo, manifest: Manifest, original: pl.DataFrame) -> pl.Series:
+    named = column.model_copy(update={"name": column.attribute or column.name})
+    return original_values(original, named, manifest)
+
+
+def _unknown(name: str, manifest: Manifest) -> ColumnInfo:
+    """An attribute of which only values are published: numbers are compared as text."""
+    domain = manifest.parameters.get("domains", {}).get(name)
+    return ColumnInfo.model_validate(domain) if domain else ColumnInfo(name=name, role="sensitive", type="text")
+
+
+def _as_text(series: pl.Series) -> pl.Series:
+    if series.dtype == pl.String:
+        return series
+    values = series.unique().drop_nulls()
+    return series.replace_strict(values, pl.Series([number_text(v) for v in values.to_list()]), return_dtype=pl.String)
+
+
+def _surplus(published: pl.DataFrame, true: pl.DataFrame) -> tuple[int, str | None]:
+    """How many published rows are more than the original has, and one of them."""
+    names = true.columns
+    weight = pl.col("count").sum() if "count" in published.columns and "count" not in names else pl.len()
+    shown = published.with_columns(core(published[name]).alias(name) for name in names).group_by(names)
+    real = true.with_columns(core(true[name]).alias(name) for name in names).group_by(names)
+    both = shown.agg(weight.cast(pl.Int64).alias("\0shown")).join(
+        real.agg(pl.len().cast(pl.Int64).alias("\0true")), on=names, how="left", nulls_equal=True
+    )
+    over = both.filter(pl.col("\0shown") > pl.col("\0true").fill_null(0)).sort(names)
+    if not over.height:
+        return 0, None
+    surplus = int((over["\0shown"] - over["\0true"].fill_null(0)).sum())
+    return surplus, ", ".join(f"{name} = {over[name][0]}" for name in names)

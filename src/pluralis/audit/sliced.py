@@ -1,0 +1,87 @@
+"""Judging `sliced` releases: generalised rows with a group in each slice of the sensitive columns.
+
+In each slice a value's probability is its share of the group (see bucketized.py). Knowing a value of another slice
+tells which rows of the same labels a person's may be, and each of them is in a group that keeps 1/l, so a mixture of
+them does. A row without a group in some slice is protected by nothing there: values that no group could take are
+the commonest ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from pluralis.audit.judging import (
+    Secrets,
+    Tables,
+    group_sizes,
+    info_of,
+    judge_diversity,
+    judge_size,
+    secrets_in,
+    table_problems,
+    value_problems,
+)
+from pluralis.audit.projection import projections
+from pluralis.audit.verdict import Finding
+from pluralis.release import Claim, Manifest
+
+
+def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    slices = _slices(manifest)
+    yield from table_problems(manifest, tables, ["quasi", *slices])
+    if set(tables) != {"quasi", *slices}:
+        return
+    rows = tables["quasi"]
+    if rows.height != manifest.rows:
+        yield f"the manifest says {manifest.rows:,} rows, quasi has {rows.height:,}."
+    if info_of(manifest, "quasi").names("group") != list(slices.values()):
+        yield "quasi does not have one group column for each slice."
+        return
+    for name, group in slices.items():
+        yield from value_problems(manifest, name, tables[name], group_sizes(rows, group))
+
+
+def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
+    quasi = tables["quasi"]
+    findings = [_everyone_in_a_group(manifest, quasi)]
+    for claim in manifest.claims:
+        if claim.k is not None:
+            findings.append(judge_size(claim, quasi, info_of(manifest, "quasi").names("quasi")))
+        else:
+            findings.append(judge_diversity(claim, manifest, _secrets(claim, manifest, tables)))
+    return findings
+
+
+def _everyone_in_a_group(manifest: Manifest, quasi: pl.DataFrame) -> Finding:
+    gaps = {name: quasi[group].null_count() for name, group in _slices(manifest).items()}
+    worst = max(gaps, key=lambda name: gaps[name])
+    note = f"{worst}: whoever has no group there holds one of the values that were too common for one"
+    bad = any(gaps.values())
+    return Finding(
+        "every row has a group in every slice",
+        not bad,
+        float(max(gaps.values())),
+        0.0,
+        witness=worst if bad else None,
+        note=note if bad else None,
+    )
+
+
+def _secrets(claim: Claim, manifest: Manifest, tables: Tables) -> Secrets | None:
+    for name in _slices(manifest):
+        found = secrets_in(info_of(manifest, name), tables[name], claim.attribute or "")
+        if found is not None:
+            return found
+    return None
+
+
+def _slices(manifest: Manifest) -> dict[str, str]:
+    """The tables of slices, and the column of `quasi` that holds their groups."""
+    names = (info.name for info in manifest.tables if info.name.startswith("slice_"))
+    return {name: f"group_{name.removeprefix('slice_')}" for name in names}
+
+
+def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
+    return projections(manifest, tables, original)

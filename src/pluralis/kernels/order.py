@@ -1,0 +1,37 @@
+"""Putting rows in order of small numbers, without comparing them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def stable_order(keys, kinds):
+    """The places of `keys` (each from 0 to kinds - 1) in rising order, equal ones as they stood."""
+    starts = np.zeros(kinds + 1, np.int64)
+    for key in keys:
+        starts[key + 1] += 1
+    for i in range(kinds):
+        starts[i + 1] += starts[i]
+    order = np.empty(keys.size, np.int64)
+    for place in range(keys.size):
+        order[starts[keys[place]]] = place
+        starts[keys[place]] += 1
+    return order
+
+
+@njit(cache=True)
+def sort_if_nearly(keys, moves):
+    """Sort by insertion unless it takes more than so many moves; whether it was done."""
+    for i in range(1, keys.size):
+        key = keys[i]
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+            moves -= 1
+        keys[j] = key
+        if moves < 0:
+            return False
+    return True

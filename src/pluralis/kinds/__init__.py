@@ -1,0 +1,15 @@
+"""The kinds of release, one file each: the tables that a plan becomes, and what they promise."""
+
+from __future__ import annotations
+
+from pluralis.kinds import bucketized, decomposed, generalized, sliced
+from pluralis.kinds.parts import Kind, Part
+
+__all__ = ["KINDS", "Kind", "Part"]
+
+KINDS: dict[str, Kind] = {
+    "bucketized": bucketized,
+    "decomposed": decomposed,
+    "generalized": generalized,
+    "sliced": sliced,
+}

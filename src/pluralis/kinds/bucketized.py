@@ -1,0 +1,46 @@
+"""`bucketized`: quasi values as they are in one table, the sensitive values of each group in another.
+
+`quasi` holds quasi and plain columns and `group`; `sensitive` holds `group`, the sensitive columns and `count`, or,
+where values of one row must not stand together, `group`, `attribute`, `value`, `count`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pluralis.kinds.parts import (
+    EXACT,
+    LINKED,
+    Part,
+    common_breaks,
+    kept_rows,
+    linked_counts,
+    promised,
+    quasi_rows,
+    unlinked_counts,
+)
+from pluralis.plan import Plan
+from pluralis.policy import Policy
+from pluralis.randomness import Draw
+from pluralis.release import Claim
+from pluralis.table import Table
+
+
+def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
+    kept = kept_rows(plan.group_of, draw)
+    if plan.linked:
+        secrets = linked_counts("sensitive", table.sensitive, policy, kept)
+    else:
+        secrets = unlinked_counts("sensitive", table.sensitive, kept)
+    return [quasi_rows(table, policy, kept), secrets]
+
+
+def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
+    yield from promised(policy)
+
+
+def breaks(plan: Plan, table: Table) -> Iterator[str]:
+    yield from common_breaks(plan, table)
+    yield EXACT
+    if plan.linked and len(table.sensitive) > 1:
+        yield LINKED

@@ -1,0 +1,115 @@
+"""`decomposed`: quasi values as they are, and for every group the set of values of each sensitive attribute.
+
+`quasi` holds quasi and plain columns and `group`; `values` holds `group`, `attribute`, `value`, each value of a group
+once, those that the method added among them. Beside them stand the sensitive columns without groups: `sensitive`, all
+of them jointly with `count`, or one `sensitive_<attribute>` (`value`, `count`) each, or neither.
+
+Of the primary attribute a group holds each value once, so that its shares are known: 1 / rows. Of the other attributes
+a set does not tell the shares; what is promised is how many values stay possible for a person after the tables have
+been joined in every way (audit/candidates.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from pluralis.kernels.order import stable_order
+from pluralis.kinds.parts import (
+    ATTRIBUTE,
+    COUNT,
+    EXACT,
+    GROUP,
+    VALUE,
+    Kept,
+    Part,
+    column_info,
+    common_breaks,
+    counted,
+    kept_rows,
+    quasi_rows,
+    value_rows,
+)
+from pluralis.plan import LEFT_OUT, Plan
+from pluralis.policy import Policy
+from pluralis.randomness import Draw
+from pluralis.release import Claim
+from pluralis.table import Column, Table
+
+
+def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
+    kept = kept_rows(plan.group_of, draw)
+    held = value_rows([_with_added(plan, column, kept) for column in table.sensitive]).drop("count")
+    parts = [quasi_rows(table, policy, kept), Part("values", (GROUP, ATTRIBUTE, VALUE), held)]
+    if plan.sensitive_table == "joint":
+        parts.append(_joint(table, policy, kept))
+    elif plan.sensitive_table == "marginals":
+        parts += [_marginal(column, policy, kept) for column in table.sensitive]
+    return parts
+
+
+def _with_added(plan: Plan, column: Column, kept: Kept) -> tuple[Column, Kept]:
+    """A column and the rows of its groups, with a row more for each value that was added to a group."""
+    added = plan.added.get(column.name, np.empty((0, 2), np.int64))
+    number_of = np.zeros(plan.groups, np.int64)
+    number_of[plan.group_of[kept.rows]] = kept.number
+    codes = np.concatenate([column.codes[kept.rows], added[:, 1].astype(np.int32)])
+    numbers = np.concatenate([kept.number, number_of[added[:, 0]]])
+    longer = Column(column.name, column.role, column.type, codes, column.values, column.has_missing)
+    return longer, Kept(np.arange(codes.size), numbers)
+
+
+def _joint(table: Table, policy: Policy, kept: Kept) -> Part:
+    keys, counts = counted([(column.codes[kept.rows], column.size) for column in table.sensitive])
+    series = [column.series.gather(codes) for column, codes in zip(table.sensitive, keys, strict=True)]
+    infos = (column_info(column, kept.rows, policy) for column in table.sensitive)
+    return Part("sensitive", (*infos, COUNT), pl.DataFrame([*series, pl.Series("count", counts)]))
+
+
+def _marginal(column: Column, policy: Policy, kept: Kept) -> Part:
+    counts = np.bincount(column.codes[kept.rows], minlength=column.size)
+    held = np.flatnonzero(counts)
+    info = column_info(column, kept.rows, policy).model_copy(update={"name": "value"})
+    values = column.series.gather(held).alias("value")
+    return Part(f"sensitive_{column.name}", (info, COUNT), pl.DataFrame([values, pl.Series("count", counts[held])]))
+
+
+def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
+    for known, name in policy.promises:
+        l = policy.l(name)
+        first = name == plan.primary and not known & set(policy.sensitive)
+        words = f"{name} at most 1/{l}" if first else f"at least {l} values of {name} remain possible"
+        yield Claim(
+            rule=f"knowing {', '.join(sorted(known)) or 'nothing'}: {words}",
+            model="frequency" if first else "candidates",
+            adversary=tuple(sorted(known)),
+            attribute=name,
+            l=l,
+        )
+
+
+def breaks(plan: Plan, table: Table) -> Iterator[str]:
+    yield from common_breaks(plan, table)
+    yield EXACT
+    others = [column for column in table.sensitive if column.name != plan.primary]
+    if others and plan.sensitive_table != "none":
+        share, name = max((_best_guess(plan, column), column.name) for column in others)
+        yield (
+            f"skewness: a set does not say how common its values are; whoever weighs the set of a group by the "
+            f"sensitive table guesses {name} with up to {share:.0%}"
+        )
+
+
+def _best_guess(plan: Plan, column: Column) -> float:
+    """The largest share that one value has of a group's set, each value weighed by how common it is."""
+    rows = np.flatnonzero(plan.group_of != LEFT_OUT)
+    added = plan.added.get(column.name, np.empty((0, 2), np.int64))
+    groups = np.concatenate([plan.group_of[rows], added[:, 0]])
+    codes = np.concatenate([column.codes[rows], added[:, 1]])
+    order = stable_order(groups, plan.groups)
+    (group, code), _ = counted([(groups[order], plan.groups), (codes[order], column.size)])
+    weight = np.bincount(column.codes[rows], minlength=column.size)[code].astype(np.float64)
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    return float((np.maximum.reduceat(weight, starts) / np.add.reduceat(weight, starts)).max())

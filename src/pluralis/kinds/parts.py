@@ -1,0 +1,230 @@
+"""What all kinds of release share: columns as the manifest describes them, values, groups and counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.errors import PolicyError
+from pluralis.kernels.order import sort_if_nearly, stable_order
+from pluralis.plan import LEFT_OUT, Plan
+from pluralis.policy import FileHierarchy, Policy
+from pluralis.randomness import Draw
+from pluralis.release import Claim, ColumnInfo, TableInfo
+from pluralis.table import Column, Table
+
+Rows = npt.NDArray[np.int64]
+
+GROUP = ColumnInfo(name="group", role="group", type="number")
+ATTRIBUTE = ColumnInfo(name="attribute", role="attribute", type="text")
+VALUE = ColumnInfo(name="value", role="value", type="text")
+COUNT = ColumnInfo(name="count", role="count", type="number")
+
+
+class Part(NamedTuple):
+    """One table of a release, its rows in canonical order."""
+
+    name: str
+    columns: tuple[ColumnInfo, ...]
+    rows: pl.DataFrame
+
+    def info(self) -> TableInfo:
+        """As the manifest describes it; a file name holds only letters, digits and `_`."""
+        file = re.sub(r"[^a-z0-9]+", "_", self.name.lower())
+        return TableInfo(name=self.name, file=f"{file}.parquet", columns=self.columns)
+
+
+class Kind(Protocol):
+    """A module of this package."""
+
+    def tables(self, plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
+        """The published tables."""
+
+    def claims(self, plan: Plan, policy: Policy) -> Iterator[Claim]:
+        """What they promise: each rule, against each adversary."""
+
+    def breaks(self, plan: Plan, table: Table) -> Iterator[str]:
+        """What they do not stop, whatever the method."""
+
+
+class Kept(NamedTuple):
+    """The published rows of a grouping, ordered by group number: `rows[i]` is in group `number[i]`."""
+
+    rows: Rows
+    number: Rows
+
+
+def kept_rows(group_of: Rows, draw: Draw, purpose: str = "group ids") -> Kept:
+    """The rows that have a group, under random group numbers from 1, in canonical order of their quasi values."""
+    groups = int(group_of.max(initial=LEFT_OUT)) + 1
+    drawn = draw.permutation(groups, purpose)
+    rows = np.flatnonzero(group_of != LEFT_OUT)
+    number = drawn[group_of[rows]]
+    order = stable_order(number, groups)
+    return Kept(rows[order], number[order] + 1)
+
+
+def quasi_rows(table: Table, policy: Policy, kept: Kept) -> Part:
+    """The table `quasi` with its columns as they are: quasi and plain columns, `group`."""
+    columns = [*table.quasi, *table.named("plain")]
+    infos = [column_info(column, kept.rows, policy) for column in columns]
+    infos = [info.model_copy(update={"exact": True}) if info.role == "quasi" else info for info in infos]
+    frame = pl.DataFrame([column.published(kept.rows) for column in columns])
+    return Part("quasi", (*infos, GROUP), frame.with_columns(group=pl.Series(kept.number)))
+
+
+def counted(keys: Sequence[tuple[npt.NDArray, int]]) -> tuple[list[Rows], Rows]:
+    """The different combinations of numbers, in order, and how often each occurs. A key is (numbers, their range).
+
+    >>> [k.tolist() for k in counted([(np.array([1, 0, 1]), 2), (np.array([3, 3, 3]), 4)])[0]]
+    [[0, 1], [3, 3]]
+    """
+    width = 1
+    for _, size in keys:
+        width *= size
+    if width < 2**63:
+        packed = np.zeros(keys[0][0].size, np.int64)
+        for numbers, size in keys:
+            packed = packed * size + numbers
+        if not sort_if_nearly(packed, 16 * packed.size):  # rows come group by group
+            packed.sort()
+        first = np.flatnonzero(np.diff(packed, prepend=-1))
+        counts = np.diff(first, append=packed.size)
+        packed = packed[first]
+        columns: list[Rows] = []
+        for _, size in reversed(keys):
+            columns.insert(0, packed % size)
+            packed = packed // size
+        return columns, counts
+    frame = pl.DataFrame({str(i): numbers for i, (numbers, _) in enumerate(keys)})
+    names = frame.columns
+    frame = frame.group_by(names).len("rows").sort(names)
+    return [frame[name].to_numpy().astype(np.int64) for name in names], frame["rows"].to_numpy().astype(np.int64)
+
+
+def linked_counts(name: str, columns: Sequence[Column], policy: Policy, kept: Kept) -> Part:
+    """`group`, the sensitive columns side by side, `count`."""
+    groups = int(kept.number.max(initial=0)) + 1
+    keys, counts = counted([(kept.number, groups), *((column.codes[kept.rows], column.size) for column in columns)])
+    series = [column.series.gather(codes) for column, codes in zip(columns, keys[1:], strict=True)]
+    frame = pl.DataFrame([pl.Series("group", keys[0]), *series, pl.Series("count", counts)])
+    return Part(name, (GROUP, *(column_info(column, kept.rows, policy) for column in columns), COUNT), frame)
+
+
+def unlinked_counts(name: str, columns: Sequence[Column], kept: Kept) -> Part:
+    """`group`, `attribute`, `value`, `count`: each sensitive column on its own."""
+    return Part(name, (GROUP, ATTRIBUTE, VALUE, COUNT), value_rows([(column, kept) for column in columns]))
+
+
+def value_rows(columns: Sequence[tuple[Column, Kept]]) -> pl.DataFrame:
+    """How often each attribute has each value in each group, in order of group, attribute and value (as text)."""
+    columns = sorted(columns, key=lambda pair: pair[0].name)
+    texts = [pl.Series([column.text(code) for code in range(column.size)], dtype=pl.String) for column, _ in columns]
+    before = np.concatenate([[0], np.cumsum([text.len() for text in texts])])
+    numbers, spots, counts = [], [], []
+    for i, (column, kept) in enumerate(columns):
+        place = texts[i].rank("ordinal").to_numpy().astype(np.int64) - 1
+        size = int(kept.number.max(initial=0)) + 1
+        (number, spot), count = counted([(kept.number, size), (place[column.codes[kept.rows]], column.size)])
+        numbers.append(number)
+        spots.append(before[i] + spot)
+        counts.append(count)
+    number = np.concatenate(numbers)
+    order = stable_order(number, int(number.max(initial=0)) + 1)
+    spot = np.concatenate(spots)[order]
+    names = pl.concat([pl.repeat(column.name, column.size, eager=True) for column, _ in columns])
+    values = pl.concat([text.sort() for text in texts])
+    return pl.DataFrame(
+        {
+            "group": number[order],
+            "attribute": names.gather(spot),
+            "value": values.gather(spot),
+            "count": np.concatenate(counts)[order],
+        }
+    )
+
+
+def column_info(column: Column, rows: Rows, policy: Policy) -> ColumnInfo:
+    """A column as the manifest describes it: its domain and tree, from published rows only."""
+    whole = rows.size == column.codes.size
+    held = np.flatnonzero(column.counts if whole else np.bincount(column.codes[rows], minlength=column.size))
+    codes = held[held < len(column.values)]
+    missing = bool(codes.size < held.size)
+    values = [column.values[code] for code in codes]
+    hierarchy = None
+    if column.is_number:
+        domain: tuple[str | int | float | None, ...] = (values[0], values[-1]) if values else ()
+    else:
+        domain = (*values, *([None] if missing else []))
+        if column.hierarchy is not None and column.leaf_of is not None:
+            from_file = isinstance(policy.columns[column.name].hierarchy, FileHierarchy)
+            every = range(len(column.hierarchy.leaves) - column.has_missing)
+            leaves = every if from_file else column.leaf_of[codes].tolist()
+            hierarchy = tuple(tuple(level[leaf] for level in column.hierarchy.labels) for leaf in leaves)
+    return ColumnInfo(
+        name=column.name,
+        role=column.role,
+        type="number" if column.is_number else "text",
+        attribute=column.name,
+        domain=domain,
+        hierarchy=hierarchy,
+    )
+
+
+def refuse_taken_names(policy: Policy, kind: str) -> None:
+    """Refuse columns that are called like one that a release of this kind has of its own."""
+    taken = [name for name in policy.sensitive if name == COUNT.name] if kind in ("bucketized", "sliced") else []
+    if kind == "sliced":
+        taken += [name for name in (*policy.quasi, *policy.named("plain")) if re.fullmatch(r"group_\d+", name)]
+    if taken:
+        raise PolicyError(
+            f"attributes.{taken[0]}: a {kind} release has a column {taken[0]!r} of its own. Rename the column."
+        )
+
+
+def promised(policy: Policy) -> Iterator[Claim]:
+    """Every promise of a policy by the model that it names."""
+    for known, name in policy.promises:
+        attribute, l = policy.columns[name], policy.l(name)
+        words = {
+            "frequency": f"at most 1/{l}",
+            "distinct": f"at least {l} different values",
+            "entropy": f"entropy at least log {l}",
+            "recursive": f"recursive ({attribute.c or 0:g},{l})-diversity",
+            "unique-distinct": f"{l} values, each once",
+        }[attribute.model]
+        yield Claim(
+            rule=f"knowing {', '.join(sorted(known)) or 'nothing'}: {name} {words}",
+            model=attribute.model,
+            adversary=tuple(sorted(known)),
+            attribute=name,
+            l=l,
+            c=attribute.c,
+        )
+
+
+def large_groups(policy: Policy, what: str) -> Iterator[Claim]:
+    """The promise of k-anonymity, where the policy asks for it."""
+    if policy.k is not None:
+        rule = f"{what} at least {policy.k} rows"
+        yield Claim(rule=rule, model="k-anonymity", adversary=tuple(policy.quasi), k=policy.k)
+
+
+def common_breaks(plan: Plan, table: Table) -> Iterator[str]:
+    """What no kind of release stops."""
+    yield "membership: that a person is in the table is not hidden"
+    if table.person is not None:
+        yield (
+            "several rows of one person: each is protected on its own; whoever finds several can intersect their groups"
+        )
+    if plan.left_out + table.dropped:
+        yield "left-out rows: a person known to be in the table whom no group covers was left out"
+
+
+LINKED = "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"
+EXACT = "linkage: quasi values are published as they are, so that a person's row, though not its secret, can be found"

@@ -1,0 +1,78 @@
+"""Distortion: how far labels lie above the values they stand for (SLOMS paper, eqs. 2 to 4).
+
+The levels of a tree are numbered 1 (the root) to h (the leaves); the step from level j to j - 1 weighs 1 / (j - 1), so
+that steps near the root, which lose most, count most. A label at level q loses WHD(h, q) = the weight of the
+steps from h to q / the weight of all steps. The distortion of a table is the sum over its cells.
+
+A set without a tree is its root: two levels. An interval without a tree lies at the lowest level of the automatic
+ladder (hierarchy.py) at which one interval covers it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import polars as pl
+
+from pluralis.hierarchy import automatic_hierarchy
+from pluralis.labels import ALL, interval_ends
+from pluralis.original import original_values
+from pluralis.release import ColumnInfo, Release
+
+
+def weighted_distance(height: int, p: int, q: int) -> float:
+    """WHD(p, q), the weighted hierarchical distance from level p to level q of a tree with `height` levels.
+
+    >>> round(weighted_distance(6, 5, 3), 3)
+    0.255
+    """
+    whole = sum(1 / (j - 1) for j in range(2, height + 1))
+    return sum(1 / (j - 1) for j in range(q + 1, p + 1)) / whole if whole else 0.0
+
+
+def distortion(release: Release, original: pl.DataFrame) -> float:
+    """The distortion of the generalised columns of a release."""
+    total = 0.0
+    for info in release.manifest.tables:
+        for column in info.named("quasi"):
+            if not column.exact:
+                counts = release.tables[info.name][column.name].value_counts(name="rows")
+                of_label = label_distances(
+                    counts[column.name], column, original_values(original, column, release.manifest)
+                )
+                total += sum(d * n for d, n in zip(of_label, counts["rows"].to_list(), strict=True))
+    return total
+
+
+def label_distances(labels: pl.Series, column: ColumnInfo, values: pl.Series) -> list[float]:
+    """How far each label lies above the leaves. `values` holds the domain of a number."""
+    if column.hierarchy is None and column.type == "number":
+        return _interval_distances(labels, values)
+    if column.hierarchy is None:
+        return [float(label is not None and (label == ALL or label.startswith("{"))) for label in labels.to_list()]
+    height = len(column.hierarchy[0])
+    level: dict[str, int] = {}
+    for line in column.hierarchy:
+        for up, label in enumerate(line):
+            level[label] = max(level.get(label, 0), height - up)
+    return [
+        weighted_distance(height, height, 1 if label == ALL else height if label is None else level[label])
+        for label in labels.to_list()
+    ]
+
+
+def _interval_distances(labels: pl.Series, values: pl.Series) -> list[float]:
+    numbers = sorted(values.unique().drop_nulls().to_list())
+    if not numbers:
+        return [0.0] * labels.len()
+    tree = automatic_hierarchy(numbers, True, labels.name)
+    distances = []
+    ends = interval_ends(labels, (numbers[0], numbers[-1]))
+    for low, high in ends.select("low", "high").iter_rows():
+        if low is None:
+            distances.append(0.0)
+            continue
+        a, b = bisect_left(numbers, low), bisect_right(numbers, high) - 1
+        up = next(up for up, names in enumerate(tree.labels) if names[a] == names[b])
+        distances.append(weighted_distance(tree.depth, tree.depth, tree.depth - up))
+    return distances
