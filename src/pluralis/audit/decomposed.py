@@ -1,0 +1,73 @@
+"""Judging `decomposed` releases: rows with their own quasi values in groups, and a set of values for each group.
+
+A set does not say how often a value occurs, and the sensitive table can be joined to the sets. What is measured is how
+many values remain possible for a person once every world that contradicts a table is put aside (candidates.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from pluralis.audit.bucketized import quasi_problems
+from pluralis.audit.candidates import Candidates, NotJudged, d_sa_share, judge_claim, worlds_of
+from pluralis.audit.judging import D_SA, Tables, sensitive_names, table_problems
+from pluralis.audit.projection import projections
+from pluralis.audit.verdict import Finding
+from pluralis.errors import ReleaseError
+from pluralis.release import GROUP, Claim, Manifest
+
+
+def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    names = sensitive_names(manifest)
+    beside = {info.name for info in manifest.tables} - {"quasi", "values"}
+    if beside not in ({"sensitive"}, {f"sensitive_{name}" for name in names}, set()):
+        yield f"beside quasi and values stand {', '.join(sorted(beside))}, not the sensitive columns."
+    expected = ["quasi", "values", *sorted(beside)]
+    yield from table_problems(manifest, tables, expected)
+    if set(tables) != set(expected):
+        return
+    yield from quasi_problems(manifest, tables["quasi"])
+    values = tables["values"]
+    if set(values["attribute"].unique()) != set(names):
+        yield "values: it tells of other attributes than the sensitive ones."
+    for name in beside:
+        if tables[name]["count"].sum() != manifest.rows:
+            yield f"{name}: its counts are not the number of rows."
+    if manifest.parameters.get("primary") not in names:
+        yield "the manifest names no primary attribute."
+
+
+def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
+    names = sensitive_names(manifest)
+    asked = [
+        (frozenset(claim.adversary) & set(names), claim.attribute or "", claim.l or 0) for claim in manifest.claims
+    ]
+    for claim, (_, protected, l) in zip(manifest.claims, asked, strict=True):
+        if claim.model not in ("candidates", "frequency") or protected not in names or not l:
+            said = f"The claim {claim.rule!r} ({claim.model})"
+            raise ReleaseError(f"{said} is not one that this kind of release can make.")
+    keep_case = manifest.parameters.get("case", [])
+    try:
+        worlds = worlds_of(tables, manifest.parameters["primary"], names, keep_case)
+        findings = [_finding(claim, judge_claim(worlds, *of)) for claim, of in zip(manifest.claims, asked, strict=True)]
+        if len(names) > 1:
+            share = d_sa_share(worlds, tables["quasi"][GROUP].n_unique(), manifest.parameters["l"])
+            findings.append(Finding(D_SA, share == 1.0, share, 1.0, binding=False))
+    except NotJudged as no:
+        findings = [Finding(claim.rule, False, witness=no.witness or None, note=no.note) for claim in manifest.claims]
+    return findings
+
+
+def _finding(claim: Claim, result: Candidates) -> Finding:
+    assert claim.l is not None
+    if claim.model == "frequency":
+        measured, promised = result.share, 1 / claim.l
+    else:
+        measured, promised = float(result.measured), float(claim.l)
+    return Finding(claim.rule, result.holds, measured, promised, result.share, result.witness, result.note)
+
+
+def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
+    return projections(manifest, tables, original)
