@@ -124,3 +124,12 @@ def require_quasi(table: Table, method: str) -> None:
     """Generalising needs attributes to generalise."""
     if not table.quasi:
         raise Infeasible(f"{method} generalises quasi attributes and the policy names none. Give a column role: quasi.")
+
+
+def refuse_k(policy: Policy, method: str) -> None:
+    """Where quasi values are published as they are, no k can be promised."""
+    if policy.k is not None:
+        raise Infeasible(
+            f"{method} publishes quasi values as they are, so that k: {policy.k} cannot be promised. Remove k, or use "
+            "method: sloms or bsgi, which generalise quasi attributes."
+        )
