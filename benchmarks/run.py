@@ -22,24 +22,48 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "performance.md"
-SIZES = (30_162, 300_000, 1_000_000)
+RESULTS = HERE / "results.csv"
+ONE = {"occupation": 5}
+FOUR = {"occupation": 7, "education": 3, "hours-per-week": 2, "relationship": 2}
+PAIRS = {"occupation": 2, "education": 2, "hours-per-week": 2, "relationship": 2}
+ALL, LARGE, HUGE = (30_162, 300_000, 1_000_000), (300_000, 1_000_000), (1_000_000, 10_000_000)
+
+
+class Run(NamedTuple):
+    """A method, what it protects, and the sizes of table it is tried on."""
+
+    method: str
+    sizes: tuple[int, ...]
+    secrets: dict[str, int] = ONE
+    k: int | None = None
+    variant: str = "hardened"
+    suppress: float = 0.0
+
+
 RUNS = {
-    "bsgi, paper": {"method": "bsgi", "variant": "paper"},
-    "bsgi": {"method": "bsgi"},
-    "mondrian": {"method": "mondrian"},
-    "incognito": {"method": "incognito"},
+    "bsgi, paper": Run("bsgi", ALL, variant="paper"),
+    "bsgi": Run("bsgi", ALL),
+    "mondrian": Run("mondrian", ALL),
+    "incognito": Run("incognito", ALL),
+    "kaca, k = 5": Run("kaca", ALL[:2], {}, k=5),
+    "anatomy": Run("anatomy", HUGE),
+    "decomposition, 4 secrets": Run("decomposition", HUGE, FOUR),
+    "msb, 4 secrets": Run("msb", LARGE, PAIRS, suppress=0.9),
+    "sloms, 4 secrets, k = 5": Run("sloms", LARGE, PAIRS, k=5, suppress=0.9),
 }
-L = 5
 
 EXPLAINED = """\
-Written by `make bench`. Adult (30,162 rows), and Adult drawn with replacement with fnlwgt moved a little; seven quasi
-attributes, occupation sensitive, l = {l}. One core. *Plan* is the method alone; *publish* is everything from the
-Parquet file to the visible, audited release with its report; *copy* is Polars reading and writing the same file, in the
-same process; *ratio* is publish / copy. Machines are noisy: compare figures of one run only.
+Written by `make bench`. Adult (30,162 rows), and Adult drawn with replacement with fnlwgt moved a little; quasi
+attributes age, fnlwgt, education-num, hours-per-week, marital-status, race, sex, without those that are sensitive.
+Sensitive is occupation at l = 5; with four secrets occupation, education, hours-per-week and relationship, at l = 7, 3,
+2 and 2 for decomposition, at 2 each for msb and sloms, which may leave rows out. One core. *Plan* is the method alone;
+*publish* is everything from the Parquet file to the visible, audited release with its report; *copy* is Polars
+reading and writing the same file, all 15 columns, in the same process; *ratio* is publish / copy. *Table* is the file
+in memory, *peak* the most that the process held. Machines are noisy: compare figures of one run only.
 """
 
 
@@ -70,12 +94,19 @@ def make_table(rows: int, path: Path) -> None:
     adult.write_parquet(path)
 
 
-def policy() -> dict[str, Any]:
+def policy(run: Run) -> dict[str, Any]:
     numbers = ("age", "fnlwgt", "education-num", "hours-per-week")
     attributes: dict[str, Any] = {name: {"role": "quasi", "type": "number"} for name in numbers}
     attributes |= {name: {"role": "quasi"} for name in ("marital-status", "race", "sex")}
-    attributes["occupation"] = {"role": "sensitive", "l": L}
-    return {"version": 1, "attributes": attributes, "others": "drop"}
+    attributes |= {name: {"role": "sensitive", "l": l} for name, l in run.secrets.items()}
+    publish = {"method": run.method, "variant": run.variant, "suppress": run.suppress}
+    return {
+        "version": 1,
+        "attributes": attributes,
+        "others": "drop",
+        "publish": publish,
+        **({"k": run.k} if run.k else {}),
+    }
 
 
 def copy_once(path: Path) -> float:
@@ -88,7 +119,7 @@ def copy_once(path: Path) -> float:
     return time.perf_counter() - begin
 
 
-def measure_one(path: Path, publishing: dict[str, Any]) -> dict[str, float]:
+def measure_one(path: Path, name: str) -> dict[str, float]:
     """One publication, step by step, in this process."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from pluralis.io import read_table
@@ -99,47 +130,57 @@ def measure_one(path: Path, publishing: dict[str, Any]) -> dict[str, float]:
     from pluralis.randomness import Draw, Key
     from pluralis.table import encode
 
-    rules = Policy.of({**policy(), "publish": publishing})
+    rules = Policy.of(policy(RUNS[name]))
     frame = read_table(path)
-    table = encode(frame, rules)
+    size = frame.estimated_size("mb")
     method = method_for(rules)
-    method.plan(encode(frame.head(2_000), rules), rules, Draw(Key.test()))  # load the compiled kernels
-    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    small = Policy.of(policy(RUNS[name]._replace(suppress=0.9)))
+    warm = publish(frame.head(5_000), small, key=Key.test())  # load the compiled kernels
+    with tempfile.TemporaryDirectory() as folder:
+        warm.save(Path(folder) / "release", allow_test=True)
+    table = encode(frame, rules)
+    del frame
     begin = time.perf_counter()
-    method.plan(table, rules, Draw(Key.test()))
+    plan = method.plan(table, rules, Draw(Key.test()))
     planned = time.perf_counter() - begin
+    del table, plan
     copies = sorted(copy_once(path) for _ in range(3))
     begin = time.perf_counter()
     publication = publish(path, rules, key=Key.test())
     with tempfile.TemporaryDirectory() as folder:
         publication.save(Path(folder) / "release", allow_test=True)
     whole = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    loss = measure(publication, publication.original)
     return {
         "plan_seconds": planned,
         "publish_seconds": whole,
         "copy_seconds": copies[1],
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "base_mib": base / 1024,
-        "ncp": measure(publication, frame).ncp,
+        "peak_mib": peak,
+        "table_mib": size,
+        "ncp": loss.ncp,
+        "left_out": loss.suppressed_share,
     }
 
 
-def all_measurements(work: Path, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    for rows in sizes:
-        path = work / f"adult_{rows}.parquet"
-        if not path.exists():
-            make_table(rows, path)
-        for name, publishing in RUNS.items():
-            command = [sys.executable, "-m", "benchmarks.run", "--one", str(path), json.dumps(publishing)]
+def all_measurements(work: Path, names: list[str], most: int) -> Iterator[dict[str, Any]]:
+    for name in names:
+        for rows in RUNS[name].sizes:
+            if rows > most:
+                continue
+            path = work / f"adult_{rows}.parquet"
+            if not path.exists():
+                make_table(rows, path)
+            command = [sys.executable, "-m", "benchmarks.run", "--one", str(path), name]
             environment = {**os.environ, "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
             ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=HERE.parent)
             if ran.returncode:
                 sys.exit(f"{name} on {rows:,} rows failed:\n{ran.stderr}")
             row = {"method": name, "rows": rows, **json.loads(ran.stdout)}
             print(
-                f"{name:14} {rows:>9,} rows  plan {row['plan_seconds']:7.2f} s  publish "
+                f"{name:24} {rows:>10,} rows  plan {row['plan_seconds']:7.2f} s  publish "
                 f"{row['publish_seconds']:7.2f} s  copy {row['copy_seconds']:5.2f} s  peak {row['peak_mib']:6.0f} MiB  "
-                f"NCP {row['ncp']:.4f}",
+                f"NCP {row['ncp']:.4f}  left out {row['left_out']:.1%}",
                 flush=True,
             )
             yield row
@@ -153,54 +194,65 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Performance",
         "",
-        EXPLAINED.format(l=L),
+        EXPLAINED,
         f"{datetime.date.today().isoformat()}, {chip or platform.processor()}, Python {platform.python_version()}.",
         "",
-        "| method | rows | plan, s | rows/s | publish, s | copy, s | ratio | peak, MiB | NCP |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| method | rows | plan, s | rows/s | publish, s | copy, s | ratio | table, MiB | peak, MiB | NCP | left out |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
         lines.append(
             f"| {row['method']} | {row['rows']:,} | {row['plan_seconds']:.2f} "
             f"| {row['rows'] / row['plan_seconds']:,.0f} "
             f"| {row['publish_seconds']:.2f} | {row['copy_seconds']:.2f} "
-            f"| {row['publish_seconds'] / row['copy_seconds']:.0f} | {row['peak_mib']:,.0f} | {row['ncp']:.4f} |"
+            f"| {row['publish_seconds'] / row['copy_seconds']:.1f} | {row['table_mib']:,.0f} | {row['peak_mib']:,.0f} "
+            f"| {row['ncp']:.4f} | {row['left_out']:.1%} |"
         )
-    first, last = _steps(rows)[-1]
-    ideal = math.log(last * math.log(last) / (first * math.log(first))) / math.log(last / first)
-    said = "Growth of the plan's time with the number of rows n, as an exponent of n between the sizes"
-    lines += ["", f"{said} (n log n would be {ideal:.2f} over all):", ""]
-    lines += ["| method | " + " | ".join(f"{a:,} to {b:,}" for a, b in _steps(rows)) + " |"]
-    lines += ["|---|" + "---:|" * len(_steps(rows))]
+    lines += ["", "Growth of the plan's time with the number of rows n, as an exponent of n between the sizes:", ""]
+    lines += ["| method | rows | exponent | n log n would be |", "|---|---:|---:|---:|"]
     for name in RUNS:
         mine = {row["rows"]: row["plan_seconds"] for row in rows if row["method"] == name}
-        powers = [math.log(mine[b] / mine[a]) / math.log(b / a) for a, b in _steps(rows)]
-        lines.append(f"| {name} | " + " | ".join(f"{power:.2f}" for power in powers) + " |")
+        for a, b in _steps(sorted(mine)):
+            power = math.log(mine[b] / mine[a]) / math.log(b / a)
+            ideal = math.log(b * math.log(b) / (a * math.log(a))) / math.log(b / a)
+            lines.append(f"| {name} | {a:,} to {b:,} | {power:.2f} | {ideal:.2f} |")
     return "\n".join(lines) + "\n"
 
 
-def _steps(rows: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    sizes = sorted({row["rows"] for row in rows})
-    return [*pairwise(sizes), (sizes[0], sizes[-1])]
+def _steps(sizes: list[int]) -> list[tuple[int, int]]:
+    """Neighbouring sizes, and the first and the last."""
+    return list(dict.fromkeys([*pairwise(sizes), (sizes[0], sizes[-1])])) if len(sizes) > 1 else []
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", nargs=2, metavar=("FILE", "PUBLISH"), help=argparse.SUPPRESS)
-    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
+    parser.add_argument("--one", nargs=2, metavar=("FILE", "RUN"), help=argparse.SUPPRESS)
+    parser.add_argument("--only", nargs="+", metavar="METHOD", help="methods to run; their old figures are replaced")
+    parser.add_argument("--most", type=int, default=max(HUGE), help="leave out larger tables")
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(measure_one(Path(asked.one[0]), json.loads(asked.one[1]))))
+        print(json.dumps(measure_one(Path(asked.one[0]), asked.one[1])))
         return
     work = HERE / "work"
     work.mkdir(exist_ok=True)
-    rows = list(all_measurements(work, tuple(asked.sizes)))
-    with (HERE / "results.csv").open("w", newline="") as file:
+    names = [name for name, run in RUNS.items() if not asked.only or run.method in asked.only]
+    new = list(all_measurements(work, names, asked.most))
+    rows = sorted([*_kept(names), *new], key=lambda row: (list(RUNS).index(row["method"]), row["rows"]))
+    with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows)
     PAGE.write_text(page(rows), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(HERE.parent)}")
+
+
+def _kept(names: list[str]) -> list[dict[str, Any]]:
+    """Earlier figures of other methods."""
+    if not RESULTS.exists() or len(names) == len(RUNS):
+        return []
+    with RESULTS.open(newline="") as file:
+        old = [row for row in csv.DictReader(file) if row["method"] in RUNS and row["method"] not in names]
+    return [{k: v if k == "method" else int(v) if k == "rows" else float(v) for k, v in row.items()} for row in old]
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from pluralis.present.cli import app, run
 from pluralis.publish import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table import encode
-from tables import PATIENTS, policy_of
+from tables import PATIENTS, adult_policy, policy_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -339,7 +339,7 @@ def test_defaults_that_the_policy_page_names() -> None:
 
 @pytest.mark.parametrize(
     ("secrets", "groups_of", "lost"),
-    [({}, 4.0, 0.045), ({"insurer": 2}, 4.0, 0.104), ({"insurer": 3}, 6.0, 0.198)],
+    [({}, 4.0, 0.045), ({"insurer": 2}, 4.0, 0.109), ({"insurer": 3}, 6.0, 0.198)],
     ids=["diagnosis", "and insurer, 2", "and insurer, 3"],
 )
 def test_groups_grow_as_limitations_says(secrets: dict[str, int], groups_of: float, lost: float) -> None:
@@ -355,6 +355,13 @@ def test_groups_grow_as_limitations_says(secrets: dict[str, int], groups_of: flo
     loss = measure(release, table)
     assert round(loss.average_group, 1) == groups_of
     assert loss.ncp == pytest.approx(lost, abs=0.003)
+
+
+@pytest.mark.parametrize(("l", "groups", "lost"), [(2, 40, 0.632), (5, 5, 0.857), (7, 1, 1.0)])
+def test_incognito_loses_on_adult_what_its_page_says(adult: Path, l: int, groups: int, lost: float) -> None:
+    release = publish(adult, adult_policy(l, method="incognito"), key=Key.test())
+    loss = measure(release, release.original)
+    assert (loss.groups, round(loss.ncp, 3)) == (groups, lost)
 
 
 class InThisOrder(Draw):
