@@ -70,3 +70,37 @@ ADULT_QUASI = {
 def adult_policy(l: int, **publish: Any) -> Policy:
     """Adult as in the BSGI paper: seven quasi attributes, occupation sensitive."""
     return policy_of({**ADULT_QUASI, "occupation": {"role": "sensitive", "l": l}}, others="drop", **publish)
+
+
+# Table 1 of the Decomposition paper
+DECOMPOSITION_1 = pl.DataFrame(
+    [
+        ("Alice", "F", "10078", "1988/04/17", "nurse", 1),
+        ("Betty", "F", "10077", "1984/03/21", "nurse", 4),
+        ("Carl", "M", "10076", "1985/03/01", "police", 8),
+        ("Diana", "F", "10075", "1983/02/14", "cook", 9),
+        ("Ella", "F", "10085", "1962/10/03", "actor", 2),
+        ("Finch", "M", "10085", "1988/11/04", "actor", 7),
+        ("Gavin", "M", "20086", "1958/06/06", "clerk", 8),
+        ("Helen", "F", "20087", "1960/07/11", "clerk", 2),
+    ],
+    schema=["name", "gender", "zipcode", "birthday", "occupation", "salary"],
+    orient="row",
+)
+
+# Table I of the SLOMS paper, t1 to t9
+SLOMS_1 = pl.DataFrame(
+    [
+        ("M", "31200", 23, "clerk", "4000+", "John", "Gastritis"),
+        ("F", "32100", 27, "clerk", "6000+", "Bob", "Asthma"),
+        ("M", "31204", 24, "cook", "4000+", "Bob", "Flu"),
+        ("M", "42000", 31, "teacher", "8000+", "John", "Flu"),
+        ("F", "32100", 29, "teacher", "6000+", "Lucy", "Cancer"),
+        ("M", "42005", 35, "cook", "10000+", "John", "Flu"),
+        ("M", "42004", 31, "police", "4000+", "Tom", "Asthma"),
+        ("F", "32004", 30, "clerk", "8000+", "Tom", "Cancer"),
+        ("F", "31205", 26, "teacher", "10000+", "Tom", "Asthma"),
+    ],
+    schema=["gender", "zipcode", "age", "occupation", "salary", "physician", "disease"],
+    orient="row",
+)

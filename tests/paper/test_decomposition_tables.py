@@ -23,22 +23,9 @@ from pluralis.policy import Policy
 from pluralis.publish import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table import Table, encode
+from tables import DECOMPOSITION_1 as TABLE_1
 from tables import KEY, policy_of
 
-TABLE_1 = pl.DataFrame(
-    [
-        ("Alice", "F", "10078", "1988/04/17", "nurse", 1),
-        ("Betty", "F", "10077", "1984/03/21", "nurse", 4),
-        ("Carl", "M", "10076", "1985/03/01", "police", 8),
-        ("Diana", "F", "10075", "1983/02/14", "cook", 9),
-        ("Ella", "F", "10085", "1962/10/03", "actor", 2),
-        ("Finch", "M", "10085", "1988/11/04", "actor", 7),
-        ("Gavin", "M", "20086", "1958/06/06", "clerk", 8),
-        ("Helen", "F", "20087", "1960/07/11", "clerk", 2),
-    ],
-    schema=["name", "gender", "zipcode", "birthday", "occupation", "salary"],
-    orient="row",
-)
 GROUP_1 = frozenset({"Alice", "Ella", "Gavin", "Carl"})
 GROUP_2 = frozenset({"Betty", "Finch", "Diana", "Helen"})
 SALARIES = {GROUP_1: {1, 2, 8}, GROUP_2: {2, 4, 7, 9}}  # Table 5; Table 6 adds 4 to the first
