@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pluralis.correlation import mean_square_contingency
 from pluralis.eligibility import largest_l
 from pluralis.io import read_table
 from pluralis.labels import number_text
@@ -130,13 +131,7 @@ def _correlations(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> li
 def _cramers_v(frame: pl.DataFrame, a: str, b: str) -> float:
     codes = [frame[name].cast(pl.Enum(frame[name].drop_nulls().unique().sort())).to_physical() for name in (a, b)]
     both = pl.DataFrame({"a": codes[0], "b": codes[1]}).drop_nulls()
-    table = np.zeros((codes[0].n_unique() + 1, codes[1].n_unique() + 1))
-    np.add.at(table, (both["a"].to_numpy(), both["b"].to_numpy()), 1)
-    expected = np.outer(table.sum(1), table.sum(0)) / max(1.0, table.sum())
-    full = expected > 0
-    squares = ((table - expected)[full] ** 2 / expected[full]).sum()
-    smaller = min((table.sum(1) > 0).sum(), (table.sum(0) > 0).sum()) - 1
-    return float(np.sqrt(squares / table.sum() / smaller)) if smaller > 0 and table.sum() else 0.0
+    return float(np.sqrt(mean_square_contingency(both["a"].to_numpy(), both["b"].to_numpy())))
 
 
 def first_policy(look: Profile) -> str:

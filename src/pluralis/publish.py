@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as changed
@@ -147,8 +148,21 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
     with stage("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
     added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
-    said = (*notes, *table.notes, *plan.notes)
+    said = (*notes, *table.notes, *plan.notes, *_told(release))
     return Publication(release.manifest, release.tables, policy, key, original, said, added)
+
+
+def _told(release: Release) -> Iterator[str]:
+    """What the publisher of a decomposed release should know of it."""
+    if release.kind != "decomposed":
+        return
+    others = [claim.attribute for claim in release.manifest.claims if claim.model == "candidates" and claim.attribute]
+    if others:
+        names = ", ".join(dict.fromkeys(others))
+        yield f"{names}: l counts the values that remain possible here. It does not bound a guess by 1/l."
+    if "sensitive" not in release.tables:
+        kept = "by attribute" if len(release.tables) > 2 else "not at all"
+        yield f"The sensitive table is published {kept}: jointly it would tell too much, or is too large to judge."
 
 
 def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
@@ -163,7 +177,8 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
         return _assembled(changed(plan, sensitive_table="marginals"), table, policy, method, draw)
     for choice in ("joint", "marginals", "none"):
         release = _assembled(changed(plan, sensitive_table=choice), table, policy, method, draw)
-        if audit(release, allow_test=True).holds:
+        verdict = audit(release, allow_test=True)
+        if verdict.holds or not verdict.findings[0].holds:  # tables that do not agree are a mistake, not a choice
             break
     return release
 
@@ -182,7 +197,7 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         if column.name not in shown
     }
     parameters: dict[str, object] = {
-        "linked": plan.linked,
+        **({} if plan.slices else {"linked": plan.linked}),
         "l": {name: policy.l(name) for name in policy.sensitive},
         "options": method.model_dump(exclude={"variant"}),
         **({"primary": plan.primary} if plan.primary else {}),

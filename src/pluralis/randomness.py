@@ -92,4 +92,5 @@ class Draw:
 
     def permutation(self, count: int, purpose: str) -> npt.NDArray[np.int64]:
         """A uniform random order of 0 … count-1 (equal words, one chance in 2^64 a pair, keep their order)."""
-        return order_of_words(self.words(count, purpose))
+        order: npt.NDArray[np.int64] = order_of_words(self.words(count, purpose))
+        return order

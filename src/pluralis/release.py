@@ -43,6 +43,23 @@ class Claim(_Part):
     c: float | None = None
 
 
+def claim_words(claim: Claim, kind: str) -> str:
+    """A claim as a sentence, from its fields: what is promised is what is measured."""
+    if claim.k is not None:
+        what = "combination of quasi labels" if kind == "sliced" else "group"
+        return f"every {what} has at least {claim.k} rows"
+    l, name = claim.l, claim.attribute
+    promise = {
+        "frequency": f"{name} at most 1/{l}",
+        "distinct": f"{name} at least {l} different values",
+        "entropy": f"{name} entropy at least log {l}",
+        "recursive": f"{name} recursive ({claim.c or 0:g},{l})-diversity",
+        "unique-distinct": f"{name} {l} values, each once",
+        "candidates": f"at least {l} values of {name} remain possible",
+    }.get(claim.model, f"{name} {claim.model} {l}")
+    return f"knowing {', '.join(sorted(claim.adversary)) or 'nothing'}: {promise}"
+
+
 class ColumnInfo(_Part):
     """One column of a table. A quasi column holds labels, unless it is `exact`; all others hold values.
 

@@ -83,7 +83,7 @@ SECRETS = {"occupation": 7, "education": 3, "hours-per-week": 2, "relationship":
 def test_adult_with_four_secrets(adult: Path) -> None:
     """Published and audited; KL is the logarithm of how many combinations a person's sets allow.
 
-    The sets hold l_i values or more, so KL is at least log ∏ l_i = 4.43 where all people differ; people with equal quasi
+    Sets hold l_i values or more, so KL is at least log ∏ l_i = 4.43 where all people differ; people with equal quasi
     values bring it down. fnlwgt in 100 bins, as in the paper's Table 7.
     """
     table = read_table(adult).with_columns(pl.col("fnlwgt").cast(pl.Int64))

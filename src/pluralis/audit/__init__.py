@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from pluralis.audit import bucketized, decomposed, generalized, sliced
+from pluralis.audit.form import form_problems
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.errors import ReleaseError
@@ -32,7 +33,8 @@ def audit(release: Release | str | Path, *, original: pl.DataFrame | None = None
     if manifest.kind not in _JUDGES:
         raise ReleaseError(f"This Pluralis cannot judge releases of kind {manifest.kind!r}. Use the one that made it.")
     judge = _JUDGES[manifest.kind]
-    findings = [_agreement(problems or list(judge.problems(manifest, tables)))]
+    problems = problems or list(form_problems(manifest, tables)) or list(judge.problems(manifest, tables))
+    findings = [_agreement(problems)]
     if manifest.test:
         findings.append(
             Finding("made with a secret key", allow_test, note="it was made with the test key, which everybody has")

@@ -44,14 +44,16 @@ def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
     asked = [
         (frozenset(claim.adversary) & set(names), claim.attribute or "", claim.l or 0) for claim in manifest.claims
     ]
-    for claim, (_, protected, l) in zip(manifest.claims, asked, strict=True):
-        if claim.model not in ("candidates", "frequency") or protected not in names or not l:
+    for claim, (known, protected, _) in zip(manifest.claims, asked, strict=True):
+        shares_are_known = protected == manifest.parameters["primary"] and not known
+        if claim.model not in ("candidates", "frequency") or (claim.model == "frequency" and not shares_are_known):
             said = f"The claim {claim.rule!r} ({claim.model})"
             raise ReleaseError(f"{said} is not one that this kind of release can make.")
     keep_case = manifest.parameters.get("case", [])
     try:
         worlds = worlds_of(tables, manifest.parameters["primary"], names, keep_case)
-        findings = [_finding(claim, judge_claim(worlds, *of)) for claim, of in zip(manifest.claims, asked, strict=True)]
+        results = [_whole_table(tables, judge_claim(worlds, *of), *of) for of in asked]
+        findings = [_finding(claim, result) for claim, result in zip(manifest.claims, results, strict=True)]
         if len(names) > 1:
             share = d_sa_share(worlds, tables["quasi"][GROUP].n_unique(), manifest.parameters["l"])
             findings.append(Finding(D_SA, share == 1.0, share, 1.0, binding=False))
@@ -60,13 +62,29 @@ def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
     return findings
 
 
+def _whole_table(tables: Tables, found: Candidates, known: frozenset[str], protected: str, l: int) -> Candidates:
+    """Also for whoever knows no quasi attribute: of all rows of the joint table that match, no value fills over 1/l."""
+    if "sensitive" not in tables or not known or not found.holds:
+        return found
+    by = sorted(known)
+    counts = tables["sensitive"].group_by(*by, protected).agg(pl.col("count").sum().alias("\0here"))
+    whole = counts.with_columns(pl.col("\0here").sum().over(by).alias("\0of"))
+    top = whole.sort(pl.col("\0here") / pl.col("\0of"), *by, protected).row(-1, named=True)
+    if top["\0here"] * l <= top["\0of"]:
+        return found
+    where = ", ".join(f"{name} = {top[name]}" for name in by)
+    return Candidates(False, found.measured, top["\0here"] / top["\0of"], where, "by the joint table alone")
+
+
 def _finding(claim: Claim, result: Candidates) -> Finding:
     assert claim.l is not None
-    if claim.model == "frequency":
-        measured, promised = result.share, 1 / claim.l
-    else:
-        measured, promised = float(result.measured), float(claim.l)
-    return Finding(claim.rule, result.holds, measured, promised, result.share, result.witness, result.note)
+    enough = result.measured >= claim.l
+    if claim.model == "frequency" or (enough and not result.holds):  # there are values enough, but one is too common
+        share, note = result.share, result.note
+        said = note if claim.model == "frequency" else f"a share that can be proved{f', {note}' if note else ''}"
+        return Finding(claim.rule, result.holds, share, 1 / claim.l, share, result.witness, said)
+    top = result.share or None
+    return Finding(claim.rule, result.holds, float(result.measured), float(claim.l), top, result.witness, result.note)
 
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:

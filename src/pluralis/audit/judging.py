@@ -62,8 +62,6 @@ def table_problems(manifest: Manifest, tables: Tables, expected: Iterable[str]) 
         for column in info.columns:
             if column.role not in ("quasi", "plain", "group") and rows[column.name].null_count():
                 yield f"{name}: some rows have no {column.name}."
-            if column.role == "count" and (rows[column.name] < 1).any():
-                yield f"{name}: a count is below 1."
         values = bool(info.named("count") or info.named("attribute"))
         if not in_canonical_order(rows, once=values):
             twice = ", or one stands there twice" if values else ""

@@ -9,6 +9,7 @@ the commonest ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -50,31 +51,34 @@ def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
         if claim.k is not None:
             findings.append(judge_size(claim, quasi, info_of(manifest, "quasi").names("quasi")))
         else:
-            findings.append(judge_diversity(claim, manifest, _secrets(claim, manifest, tables)))
+            name, secrets = _secrets(claim, manifest, tables)
+            finding = judge_diversity(claim, manifest, secrets)
+            findings.append(replace(finding, witness=f"{name}, {finding.witness}"))
     return findings
 
 
 def _everyone_in_a_group(manifest: Manifest, quasi: pl.DataFrame) -> Finding:
     gaps = {name: quasi[group].null_count() for name, group in _slices(manifest).items()}
-    worst = max(gaps, key=lambda name: gaps[name])
+    worst = max(gaps, key=lambda name: gaps[name], default="")
     note = f"{worst}: whoever has no group there holds one of the values that were too common for one"
     bad = any(gaps.values())
     return Finding(
         "every row has a group in every slice",
         not bad,
-        float(max(gaps.values())),
+        float(max(gaps.values(), default=0)),
         0.0,
         witness=worst if bad else None,
         note=note if bad else None,
     )
 
 
-def _secrets(claim: Claim, manifest: Manifest, tables: Tables) -> Secrets | None:
+def _secrets(claim: Claim, manifest: Manifest, tables: Tables) -> tuple[str, Secrets | None]:
+    """The slice that tells of an attribute, and what it tells."""
     for name in _slices(manifest):
         found = secrets_in(info_of(manifest, name), tables[name], claim.attribute or "")
         if found is not None:
-            return found
-    return None
+            return name, found
+    return "", None
 
 
 def _slices(manifest: Manifest) -> dict[str, str]:

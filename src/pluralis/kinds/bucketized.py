@@ -36,7 +36,7 @@ def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
-    yield from promised(policy)
+    yield from promised(policy, "bucketized")
 
 
 def breaks(plan: Plan, table: Table) -> Iterator[str]:

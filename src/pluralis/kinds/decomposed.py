@@ -11,6 +11,7 @@ been joined in every way (audit/candidates.py).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,8 +29,10 @@ from pluralis.kinds.parts import (
     column_info,
     common_breaks,
     counted,
+    in_text_order,
     kept_rows,
     quasi_rows,
+    stated,
     value_rows,
 )
 from pluralis.plan import LEFT_OUT, Plan
@@ -62,32 +65,27 @@ def _with_added(plan: Plan, column: Column, kept: Kept) -> tuple[Column, Kept]:
 
 
 def _joint(table: Table, policy: Policy, kept: Kept) -> Part:
-    keys, counts = counted([(column.codes[kept.rows], column.size) for column in table.sensitive])
-    series = [column.series.gather(codes) for column, codes in zip(table.sensitive, keys, strict=True)]
+    shown = [in_text_order(column, kept.rows) for column in table.sensitive]
+    keys, counts = counted([(codes, values.len()) for codes, values in shown])
+    series = [values.gather(codes) for (_, values), codes in zip(shown, keys, strict=True)]
     infos = (column_info(column, kept.rows, policy) for column in table.sensitive)
     return Part("sensitive", (*infos, COUNT), pl.DataFrame([*series, pl.Series("count", counts)]))
 
 
 def _marginal(column: Column, policy: Policy, kept: Kept) -> Part:
-    counts = np.bincount(column.codes[kept.rows], minlength=column.size)
+    codes, values = in_text_order(column, kept.rows)
+    counts = np.bincount(codes, minlength=column.size)
     held = np.flatnonzero(counts)
     info = column_info(column, kept.rows, policy).model_copy(update={"name": "value"})
-    values = column.series.gather(held).alias("value")
+    values = values.gather(held).alias("value")
     return Part(f"sensitive_{column.name}", (info, COUNT), pl.DataFrame([values, pl.Series("count", counts[held])]))
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
     for known, name in policy.promises:
-        l = policy.l(name)
-        first = name == plan.primary and not known & set(policy.sensitive)
-        words = f"{name} at most 1/{l}" if first else f"at least {l} values of {name} remain possible"
-        yield Claim(
-            rule=f"knowing {', '.join(sorted(known)) or 'nothing'}: {words}",
-            model="frequency" if first else "candidates",
-            adversary=tuple(sorted(known)),
-            attribute=name,
-            l=l,
-        )
+        shares_are_known = name == plan.primary and not known & set(policy.sensitive)
+        model = "frequency" if shares_are_known else "candidates"
+        yield stated(known, "decomposed", model=model, attribute=name, l=policy.l(name))
 
 
 def breaks(plan: Plan, table: Table) -> Iterator[str]:
@@ -98,7 +96,7 @@ def breaks(plan: Plan, table: Table) -> Iterator[str]:
         share, name = max((_best_guess(plan, column), column.name) for column in others)
         yield (
             f"skewness: a set does not say how common its values are; whoever weighs the set of a group by the "
-            f"sensitive table guesses {name} with up to {share:.0%}"
+            f"sensitive table guesses {name} with {math.floor(100 * share)} % or more in some group"
         )
 
 

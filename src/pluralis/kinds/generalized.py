@@ -23,8 +23,8 @@ def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
-    yield from large_groups(policy, "every group has")
-    yield from promised(policy)
+    yield from large_groups(policy, "generalized")
+    yield from promised(policy, "generalized")
 
 
 def breaks(plan: Plan, table: Table) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from pluralis.kernels.order import sort_if_nearly, stable_order
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import FileHierarchy, Policy
 from pluralis.randomness import Draw
-from pluralis.release import Claim, ColumnInfo, TableInfo
+from pluralis.release import Claim, ColumnInfo, TableInfo, claim_words
 from pluralis.table import Column, Table
 
 Rows = npt.NDArray[np.int64]
@@ -107,11 +107,26 @@ def counted(keys: Sequence[tuple[npt.NDArray, int]]) -> tuple[list[Rows], Rows]:
     return [frame[name].to_numpy().astype(np.int64) for name in names], frame["rows"].to_numpy().astype(np.int64)
 
 
+def in_text_order(column: Column, rows: Rows) -> tuple[npt.NDArray, pl.Series]:
+    """(codes of some rows, what they stand for), numbered in the order in which they are published.
+
+    That is the order of codes, but for bins: as numbers [500, 999] comes before [1000, 1499], as text after it.
+    """
+    codes, values = column.codes[rows], column.series
+    if values.is_sorted(nulls_last=True):
+        return codes, values
+    order = values.arg_sort(nulls_last=True).to_numpy()
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    return place[codes], values.gather(order)
+
+
 def linked_counts(name: str, columns: Sequence[Column], policy: Policy, kept: Kept) -> Part:
     """`group`, the sensitive columns side by side, `count`."""
     groups = int(kept.number.max(initial=0)) + 1
-    keys, counts = counted([(kept.number, groups), *((column.codes[kept.rows], column.size) for column in columns)])
-    series = [column.series.gather(codes) for column, codes in zip(columns, keys[1:], strict=True)]
+    shown = [in_text_order(column, kept.rows) for column in columns]
+    keys, counts = counted([(kept.number, groups), *((codes, values.len()) for codes, values in shown)])
+    series = [values.gather(codes) for (_, values), codes in zip(shown, keys[1:], strict=True)]
     frame = pl.DataFrame([pl.Series("group", keys[0]), *series, pl.Series("count", counts)])
     return Part(name, (GROUP, *(column_info(column, kept.rows, policy) for column in columns), COUNT), frame)
 
@@ -182,37 +197,27 @@ def refuse_taken_names(policy: Policy, kind: str) -> None:
     if kind == "sliced":
         taken += [name for name in (*policy.quasi, *policy.named("plain")) if re.fullmatch(r"group_\d+", name)]
     if taken:
-        raise PolicyError(
-            f"attributes.{taken[0]}: a {kind} release has a column {taken[0]!r} of its own. Rename the column."
-        )
+        said = f"a {kind} release has a column {taken[0]!r} of its own. Rename the column."
+        raise PolicyError(f"attributes.{taken[0]}: {said}")
 
 
-def promised(policy: Policy) -> Iterator[Claim]:
+def promised(policy: Policy, kind: str) -> Iterator[Claim]:
     """Every promise of a policy by the model that it names."""
     for known, name in policy.promises:
-        attribute, l = policy.columns[name], policy.l(name)
-        words = {
-            "frequency": f"at most 1/{l}",
-            "distinct": f"at least {l} different values",
-            "entropy": f"entropy at least log {l}",
-            "recursive": f"recursive ({attribute.c or 0:g},{l})-diversity",
-            "unique-distinct": f"{l} values, each once",
-        }[attribute.model]
-        yield Claim(
-            rule=f"knowing {', '.join(sorted(known)) or 'nothing'}: {name} {words}",
-            model=attribute.model,
-            adversary=tuple(sorted(known)),
-            attribute=name,
-            l=l,
-            c=attribute.c,
-        )
+        attribute = policy.columns[name]
+        yield stated(known, kind, model=attribute.model, attribute=name, l=policy.l(name), c=attribute.c)
 
 
-def large_groups(policy: Policy, what: str) -> Iterator[Claim]:
+def large_groups(policy: Policy, kind: str) -> Iterator[Claim]:
     """The promise of k-anonymity, where the policy asks for it."""
     if policy.k is not None:
-        rule = f"{what} at least {policy.k} rows"
-        yield Claim(rule=rule, model="k-anonymity", adversary=tuple(policy.quasi), k=policy.k)
+        yield stated(policy.quasi, kind, model="k-anonymity", k=policy.k)
+
+
+def stated(known: Iterable[str], kind: str, **fields: Any) -> Claim:
+    """A claim with its sentence."""
+    claim = Claim(rule="", adversary=tuple(sorted(known)), **fields)
+    return claim.model_copy(update={"rule": claim_words(claim, kind)})
 
 
 def common_breaks(plan: Plan, table: Table) -> Iterator[str]:
@@ -223,7 +228,10 @@ def common_breaks(plan: Plan, table: Table) -> Iterator[str]:
             "several rows of one person: each is protected on its own; whoever finds several can intersect their groups"
         )
     if plan.left_out + table.dropped:
-        yield "left-out rows: a person known to be in the table whom no group covers was left out"
+        yield (
+            "left-out rows: a person known to be in the table whom no row covers was left out, and what is left out "
+            "are mostly the commonest values"
+        )
 
 
 LINKED = "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"

@@ -53,8 +53,8 @@ def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
-    yield from large_groups(policy, "every combination of quasi labels has")
-    yield from promised(policy)
+    yield from large_groups(policy, "sliced")
+    yield from promised(policy, "sliced")
 
 
 def breaks(plan: Plan, table: Table) -> Iterator[str]:

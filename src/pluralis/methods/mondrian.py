@@ -24,15 +24,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pluralis.apart import kept_apart
 from pluralis.demands import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
 from pluralis.eligibility import require_allowance
-from pluralis.kernels.forest import plant
 from pluralis.kernels.models import Models, Room, room_for
-from pluralis.kernels.mondrian import DEPTH, DONE, TOP, Cuts, boxes_of, near_groups, partition, place_row
-from pluralis.kernels.place import chains
+from pluralis.kernels.mondrian import DEPTH, DONE, TOP, Cuts, partition
 from pluralis.kernels.space import FLAT, Space
 from pluralis.methods.base import Method
-from pluralis.persons import separate_persons
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.progress import stage
@@ -69,7 +67,9 @@ class Mondrian(Method):
         space = space_of(table.quasi, kept)
         room = room_for(models)
         group_of = self._cut(space, splitting(models), room)
-        group_of = self._without_repeated_people(space, splitting(models), room, group_of, table, policy)
+        group_of = kept_apart(space, splitting(models), group_of)
+        left_out = table.rows - int((group_of != LEFT_OUT).sum())
+        require_allowance(left_out, table.rows, policy.publish.suppress, FOR_PEOPLE)
         require_unique(group_of, models, room, self.name)
         return self._plan_of(table, policy, kept, group_of)
 
@@ -92,33 +92,6 @@ class Mondrian(Method):
                 partition(space, models, room, cuts, self.mode == "relaxed", until)
                 done(cuts.counters[DONE] / rows)
         return cuts.group_of
-
-    def _without_repeated_people(
-        self, space: Space, models: Models, room: Room, group_of: Rows, table: Table, policy: Policy
-    ) -> Rows:
-        """Split groups that hold a person twice, and place what is left over where it costs least.
-
-        The groups of the nearest rows are tried first, all others only where none of those may take the row.
-        """
-        group_of, surplus = separate_persons(group_of, models, room)
-        if not surplus.size:
-            return group_of
-        group_of = group_of.copy()
-        members = chains(group_of, group_of.max() + 1)
-        boxes = boxes_of(space, room, members)
-        everywhere = np.arange(group_of.max() + 1)
-        forest = plant(space, np.arange(group_of.size), np.array([0, group_of.size]), np.zeros(group_of.size, np.int32))
-        with stage("placing rows of people with several") as done:
-            for i, row in enumerate(surplus):
-                near = near_groups(space, forest, group_of, row)
-                group_of[row] = place_row(space, models, room, members, boxes, near, row)
-                if group_of[row] == LEFT_OUT:
-                    group_of[row] = place_row(space, models, room, members, boxes, everywhere, row)
-                done(i / surplus.size)
-        unplaced = int((group_of == LEFT_OUT).sum())
-        left_out = table.rows - group_of.size + unplaced
-        require_allowance(left_out, table.rows, policy.publish.suppress, FOR_PEOPLE)
-        return group_of
 
 
 METHOD = Mondrian

@@ -18,16 +18,7 @@ from pluralis.hierarchy import automatic_hierarchy
 from pluralis.labels import ALL, interval_ends
 from pluralis.original import original_values
 from pluralis.release import ColumnInfo, Release
-
-
-def weighted_distance(height: int, p: int, q: int) -> float:
-    """WHD(p, q), the weighted hierarchical distance from level p to level q of a tree with `height` levels.
-
-    >>> round(weighted_distance(6, 5, 3), 3)
-    0.255
-    """
-    whole = sum(1 / (j - 1) for j in range(2, height + 1))
-    return sum(1 / (j - 1) for j in range(q + 1, p + 1)) / whole if whole else 0.0
+from pluralis.whd import whd
 
 
 def distortion(release: Release, original: pl.DataFrame) -> float:
@@ -56,7 +47,7 @@ def label_distances(labels: pl.Series, column: ColumnInfo, values: pl.Series) ->
         for up, label in enumerate(line):
             level[label] = max(level.get(label, 0), height - up)
     return [
-        weighted_distance(height, height, 1 if label == ALL else height if label is None else level[label])
+        whd(height, 1 if label == ALL else height if label is None else level[label], height)
         for label in labels.to_list()
     ]
 
@@ -74,5 +65,5 @@ def _interval_distances(labels: pl.Series, values: pl.Series) -> list[float]:
             continue
         a, b = bisect_left(numbers, low), bisect_right(numbers, high) - 1
         up = next(up for up, names in enumerate(tree.labels) if names[a] == names[b])
-        distances.append(weighted_distance(tree.depth, tree.depth, tree.depth - up))
+        distances.append(whd(tree.depth, tree.depth - up, tree.depth))
     return distances

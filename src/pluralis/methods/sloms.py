@@ -1,0 +1,182 @@
+"""SLOMS: sensitive attributes in slices, each slice in groups of its own; quasi attributes generalised to k rows.
+
+Paper      Han, Luo, Lu, Peng: SLOMS: A Privacy Preserving Data Publishing Method for Multiple Sensitive Attributes
+           Microdata. Journal of Software 8(12), 2013. Algorithm 1 (MSB-KACA); equation 1 for the slices.
+Words      slice = sensitive attributes that are published together; NA = a row without a group in some slice.
+Departs    `variant: hardened` leaves a row out whole where some slice cannot place it, instead of marking it NA: what
+           no group could take is one of the commonest values (S1). Rows are left out first, until every attribute can
+           be diverse at once; then MSB places nearly all others, and rows that fit nowhere may take the place of others
+           that do. The attributes of a slice stay linked row by row only where no declared adversary knows one of them
+           (S2). `variant: paper` is algorithm 1: every slice by MSB alone, NA where it leaves a row.
+
+Theorem (hardened): every published row is in one group of every slice; in each group of a slice, count x l_i <= size
+for every value of each of its attributes i; every combination of quasi labels that is published has k rows or more.
+Groups are formed, joined and exchanged only so that the second holds; a row that leaves takes its group with it where
+it would not hold any more; and that is repeated until every slice has placed the same rows. The third is KACA's, on
+those rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from pluralis.bucketize import bucketized, secrets_of, settle_slices
+from pluralis.correlation import Slicing, sliced_by_correlation
+from pluralis.eligibility import require_allowance, require_sensitive
+from pluralis.errors import Infeasible, PolicyError, did_you_mean
+from pluralis.kernels.msb import Secrets
+from pluralis.methods.base import Method
+from pluralis.methods.kaca import classes_of_k
+from pluralis.methods.msb import Priority, require_reachable
+from pluralis.plan import LEFT_OUT, Plan, Slice, numbered
+from pluralis.policy import Policy
+from pluralis.randomness import Draw
+from pluralis.table import Column, Table
+
+Rows = npt.NDArray[np.int64]
+
+
+class Sloms(Method):
+    """Slice, bucketize every slice, generalise."""
+
+    name: ClassVar[str] = "sloms"
+    title: ClassVar[str] = "sensitive attributes in slices with groups of their own, quasi attributes generalised"
+    paper: ClassVar[str] = "Han, Luo, Lu, Peng, Journal of Software 2013"
+    kind: ClassVar[str] = "sliced"
+    guarantee: ClassVar[str] = (
+        "In every group of a slice each value of each of its attributes i fills at most 1/l_i of the rows; every "
+        "combination of quasi labels has k rows, where the policy sets k."
+    )
+    breaks: ClassVar[tuple[str, ...]] = (
+        "correlation: how quasi and sensitive values go together can be learnt from all groups and used on one",
+        "tight intervals: the ends of a published interval are values of rows that carry it",
+    )
+
+    slices: Annotated[int, Field(ge=1, strict=True)] | list[list[str]] | None = None
+    priority: Priority = "mmdcf"
+
+    def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
+        require_sensitive(table, self.name)
+        if len(table.sensitive) == 1:
+            raise Infeasible("sloms slices several sensitive attributes and the policy names one. Use method: anatomy.")
+        asked = require_reachable(table, policy, draw, self.name)
+        slicing = slices_of(table.sensitive, self.slices)
+        ls = dict(zip((column.name for column in table.sensitive), asked, strict=True))
+        order = draw.permutation(table.rows, "rows")
+        literal = self.variant == "paper"
+        secrets = [
+            secrets_of(columns, order, table.person, [ls[column.name] for column in columns], once=literal)
+            for columns in slicing.slices
+        ]
+        if literal:
+            groups = [bucketized(mine, self.priority) for mine in secrets]
+            classes = _classes(table, policy, order)
+            for mine in groups:
+                mine[classes == LEFT_OUT] = LEFT_OUT
+        else:
+            whole = secrets_of(table.sensitive, order, table.person, asked)
+            groups, classes = self._settled(table, policy, order, whole, secrets)
+        placed = np.all([mine != LEFT_OUT for mine in groups], axis=0)
+        _require_rows(int(placed.sum()), table, policy)
+        return Plan(
+            kind=self.kind,
+            group_of=_in_table_order(classes, order),
+            slices=tuple(
+                Slice(
+                    attributes=tuple(column.name for column in columns),
+                    group_of=_in_table_order(mine, order),
+                    linked=literal or not _known_within(columns, policy),
+                )
+                for columns, mine in zip(slicing.slices, groups, strict=True)
+            ),
+            notes=(_said(slicing),),
+        )
+
+    def _settled(
+        self, table: Table, policy: Policy, order: Rows, whole: Secrets, secrets: Sequence[Secrets]
+    ) -> tuple[list[Rows], Rows]:
+        """The groups of every slice and the classes of equal labels, all over the same rows."""
+        groups = [np.full(order.size, LEFT_OUT, np.int64) for _ in secrets]
+        settle_slices(whole, secrets, groups, self.priority)
+        while True:
+            kept = np.flatnonzero(groups[0] != LEFT_OUT)
+            _require_rows(kept.size, table, policy)
+            classes = np.full(order.size, LEFT_OUT, np.int64)
+            classes[kept] = _classes(table, policy, order[kept])
+            lost = kept[classes[kept] == LEFT_OUT]
+            if not lost.size:
+                return groups, classes
+            settle_slices(whole, secrets, groups, self.priority, without=lost)
+
+
+def slices_of(columns: Sequence[Column], asked: int | list[list[str]] | None) -> Slicing:
+    """Which columns are published together: as asked for, or by their correlation."""
+    names = [column.name for column in columns]
+    if isinstance(asked, list):
+        flat = [name for slice in asked for name in slice]
+        for name in flat:
+            if name not in names:
+                raise PolicyError(
+                    f"publish.options.slices: {name!r} is not a sensitive attribute. {did_you_mean(name, names)}"
+                )
+            if flat.count(name) > 1:
+                raise PolicyError(
+                    f"publish.options.slices: {name!r} is named {flat.count(name)} times. Every sensitive attribute "
+                    "belongs to one slice; name it once."
+                )
+        missing = [name for name in names if name not in flat]
+        if missing or not all(asked):
+            what = f"{missing[0]!r} is in no slice" if missing else "a slice is empty"
+            raise PolicyError(
+                f"publish.options.slices: {what}. Name every sensitive attribute once, or leave `slices` out to have "
+                "them chosen."
+            )
+        place = dict(zip(names, columns, strict=True))
+        return Slicing([[place[name] for name in slice] for slice in asked], "the policy names them")
+    if asked is not None and asked > len(columns):
+        raise PolicyError(
+            f"publish.options.slices: {asked} slices of {len(columns)} sensitive attributes. Ask for {len(columns)} "
+            "or fewer."
+        )
+    return sliced_by_correlation(columns, asked)
+
+
+def _classes(table: Table, policy: Policy, rows: Rows) -> Rows:
+    """Rows that are published under the same labels: k or more of them, or, without k, those with equal values."""
+    return classes_of_k(table, rows, policy.k or 1)
+
+
+def _known_within(columns: Sequence[Column], policy: Policy) -> bool:
+    """Whether a declared adversary knows one attribute of a slice while another of it is protected."""
+    names = {column.name for column in columns}
+    return any(protected in names and known & (names - {protected}) for known, protected in policy.promises)
+
+
+def _in_table_order(group_of: Rows, order: Rows) -> Rows:
+    whole = np.empty(order.size, np.int64)
+    whole[order] = group_of
+    return numbered(whole)
+
+
+def _require_rows(placed: int, table: Table, policy: Policy) -> None:
+    """Refuse where nothing, less than a class, or less than the policy wants would be published."""
+    if placed < max(1, policy.k or 1):
+        names = ", ".join(repr(column.name) for column in table.sensitive)
+        raise Infeasible(
+            f"{placed:,} of {table.rows:,} rows can be placed so that {names} are diverse, too few to publish. Lower "
+            "l or k, or protect fewer attributes."
+        )
+    require_allowance(table.rows - placed, table.rows, policy.publish.suppress, "lower l, or make more slices")
+
+
+def _said(slicing: Slicing) -> str:
+    shown = "; ".join(", ".join(column.name for column in slice) for slice in slicing.slices)
+    return f"slices: {shown} ({slicing.how})."
+
+
+METHOD = Sloms

@@ -1,0 +1,156 @@
+"""Releases in several tables that somebody edited: whoever says less, or shows more, is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pluralis.audit import audit
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from pluralis.release import ColumnInfo, Manifest, Release
+from tables import policy_of
+
+PEOPLE = pl.DataFrame(
+    {"age": range(12), "job": list("abcdefabcdef"), "pay": list("wxyzwxyzwxyz"), "fee": [100, 700, 1500, 2500] * 3}
+)
+QUASI = {"age": {"role": "quasi", "type": "number"}}
+SECRETS = {name: {"role": "sensitive", "l": 2} for name in ("job", "pay")}
+METHODS: dict[str, dict[str, Any]] = {
+    "msb": {"suppress": 0.5},
+    "decomposition": {},
+    "sloms": {"k": 2, "suppress": 0.5, "options": {"slices": [["job"], ["pay"]]}},
+}
+
+
+def release_of(method: str) -> Release:
+    release = publish(
+        PEOPLE.drop("fee"), policy_of({**QUASI, **SECRETS}, method=method, **METHODS[method]), key=Key.test()
+    )
+    assert audit(release, original=PEOPLE, allow_test=True).holds
+    return release
+
+
+def edited(release: Release, change: Callable[[dict[str, Any], dict[str, pl.DataFrame]], None]) -> Release:
+    plain, tables = release.manifest.model_dump(mode="json", exclude_none=True), dict(release.tables)
+    change(plain, tables)
+    return Release(Manifest.model_validate(plain), tables)
+
+
+def secret_in_quasi(plain: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
+    tables["quasi"] = tables["quasi"].with_columns(pl.Series("job", ["a"] * tables["quasi"].height))
+    info = next(info for info in plain["tables"] if info["name"] == "quasi")
+    column = ColumnInfo(name="job", role="sensitive", type="text", attribute="job")
+    info["columns"].append(column.model_dump(mode="json", exclude_none=True))
+
+
+def a_claim_less(plain: dict[str, Any], _: dict[str, pl.DataFrame]) -> None:
+    plain["claims"] = [claim for claim in plain["claims"] if claim.get("attribute") != "pay"]
+
+
+def an_attribute_less(plain: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
+    a_claim_less(plain, tables)
+    del plain["parameters"]["l"]["pay"]
+
+
+def another_sentence(plain: dict[str, Any], _: dict[str, pl.DataFrame]) -> None:
+    plain["claims"][0]["rule"] = "nobody learns anything"
+
+
+def another_l(plain: dict[str, Any], _: dict[str, pl.DataFrame]) -> None:
+    plain["parameters"]["l"]["pay"] = -5
+
+
+def no_l(plain: dict[str, Any], _: dict[str, pl.DataFrame]) -> None:
+    plain["parameters"]["l"] = ["job", "pay"]
+
+
+def a_strange_group(plain: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
+    group = next(name for name in tables["quasi"].columns if name.startswith("group"))
+    tables["quasi"] = tables["quasi"].with_columns(pl.col(group) - 1)
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize(
+    "change",
+    [secret_in_quasi, a_claim_less, an_attribute_less, another_sentence, another_l, no_l, a_strange_group],
+    ids=lambda change: change.__name__,
+)
+def test_edited_releases_are_refused(method: str, change: Any) -> None:
+    verdict = audit(edited(release_of(method), change), allow_test=True)
+    assert not verdict.holds
+    assert not verdict.findings[0].holds
+
+
+@pytest.mark.parametrize("method", ["msb", "sloms"])
+@pytest.mark.parametrize("count", [2**62, 0, 13])
+def test_counts_that_cannot_be(method: str, count: int) -> None:
+    def change(plain: dict[str, Any], tables: dict[str, pl.DataFrame]) -> None:
+        name = "sensitive" if method == "msb" else "slice_1"
+        tables[name] = tables[name].with_columns(pl.lit(count, pl.Int64).alias("count"))
+
+    assert not audit(edited(release_of(method), change), allow_test=True).holds
+
+
+def test_sets_claim_no_shares() -> None:
+    """A claim of at most 1/l about an attribute of which only sets are published is not one that can be made."""
+
+    def change(plain: dict[str, Any], _: dict[str, pl.DataFrame]) -> None:
+        for claim in plain["claims"]:
+            claim["model"], claim["rule"] = "frequency", f"knowing age: {claim['attribute']} at most 1/2"
+
+    with pytest.raises(Exception, match="can make"):
+        audit(edited(release_of("decomposition"), change), allow_test=True)
+
+
+@pytest.mark.parametrize("method", ["anatomy", "msb", "decomposition", "sloms"])
+@pytest.mark.parametrize("table", ["joint", "marginals"])
+def test_bins_are_in_the_order_of_their_text(method: str, table: str) -> None:
+    """As numbers [500, 999] comes before [1000, 1499], as text after it."""
+    attributes: dict[str, Any] = {**QUASI, "fee": {"role": "sensitive", "l": 2, "type": "number", "bin": 500}}
+    how: dict[str, Any] = {"method": method, "suppress": 0.5}
+    if method != "anatomy":
+        attributes["job"] = SECRETS["job"]
+    if method == "decomposition":
+        how["options"] = {"sensitive_table": table}
+    release = publish(PEOPLE.select(list(attributes)), policy_of(attributes, **how), key=Key.test())
+    assert audit(release, original=PEOPLE.select(list(attributes)), allow_test=True).findings[0].holds
+
+
+def test_the_joint_table_alone_may_tell_too_much() -> None:
+    """Two of three cooks have the flu in every world, whoever they are: against whoever knows the job it is refused."""
+    table = pl.DataFrame({"age": range(6), "disease": list("ffhhhf"), "job": list("cccnnn")})
+    attributes = {**QUASI, "disease": SECRETS["job"], "job": SECRETS["job"]}
+    knows_the_job: dict[str, Any] = {"method": "decomposition", "adversaries": [["job"]]}
+    joint = publish(table, policy_of(attributes, options={"sensitive_table": "joint"}, **knows_the_job), key=Key.test())
+    (failure,) = [f for f in audit(joint, allow_test=True).failures if f.claim.startswith("knowing job")]
+    assert failure.measured == pytest.approx(2 / 3)
+    default = publish(table, policy_of(attributes, **knows_the_job), key=Key.test())
+    assert audit(default, allow_test=True).holds
+    assert "sensitive" not in default.tables
+
+
+@pytest.mark.parametrize("method", ["msb", "sloms"])
+def test_a_lower_l_leaves_out_no_more(method: str) -> None:
+    """Groups may be larger than l where that gives the commonest value of another attribute more room."""
+    rows = 1200
+    table = pl.DataFrame(
+        {
+            "age": range(rows),
+            "job": [f"j{i % 11}" for i in range(rows)],
+            "school": ["hs" if i * 7 % 3 == 0 else f"s{i * 5 % 13}" for i in range(rows)],
+        }
+    )
+    left_out = []
+    for l in (4, 5, 6):
+        attributes: dict[str, Any] = {
+            **QUASI,
+            "job": {"role": "sensitive", "l": l},
+            "school": {"role": "sensitive", "l": 3},
+        }
+        release = publish(table, policy_of(attributes, method=method, suppress=0.6), key=Key.test())
+        left_out.append(release.manifest.suppressed)
+    assert left_out[0] <= left_out[2] + 0.01 * rows
