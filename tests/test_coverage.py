@@ -247,9 +247,9 @@ def test_tables_without_groups_or_secrets_are_matched_by_their_labels() -> None:
     labels = info.model_copy(update={"columns": tuple(info.named("quasi"))})
     rows = release.tables["microdata"].drop("group", "s")
     true = original.with_columns(pl.col("age").cast(pl.Float64))
-    assert coverage._covered(labels, rows, true, linked=True).holds
+    assert coverage.covered(labels, rows, true, linked=True).holds
     narrowed = rows.with_columns(age=pl.lit("20"))
-    judged = coverage._covered(labels, narrowed, true, linked=True)
+    judged = coverage.covered(labels, narrowed, true, linked=True)
     assert judged.measured == placeable(narrowed, original, [])
     assert str(judged.witness).startswith("age = 20, sex = ")
 

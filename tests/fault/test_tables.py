@@ -29,7 +29,7 @@ def table_of(diseases: list[str]) -> pl.DataFrame:
     return pl.DataFrame({"age": range(len(diseases)), "disease": diseases})
 
 
-@pytest.fixture(params=list(methods()))
+@pytest.fixture(params=[name for name in methods() if name != "sloms"])  # these tables have one secret: none to slice
 def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
