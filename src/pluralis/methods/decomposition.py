@@ -21,6 +21,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from pluralis.eligibility import allowance, refuse_k, require_allowance, require_eligible, require_sensitive
 from pluralis.errors import Infeasible, PolicyError, did_you_mean
@@ -77,8 +78,12 @@ class Decomposition(Method):
         "algorithm: rows are picked by the values that a group lacks, so someone who knows the method may learn more",
     )
 
-    primary: str | None = None
-    sensitive_table: Literal["auto", "joint", "marginals", "none"] = "auto"
+    primary: str | None = Field(
+        default=None, description="the attribute whose values make the groups; the one of largest l"
+    )
+    sensitive_table: Literal["auto", "joint", "marginals", "none"] = Field(
+        default="auto", description="publish the sensitive columns jointly, by attribute (marginals), or not (none)"
+    )
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)

@@ -23,6 +23,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from pluralis.apart import kept_apart
 from pluralis.demands import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
@@ -59,7 +60,10 @@ class Mondrian(Method):
         "frequency bounds it",
     )
 
-    mode: Literal["strict", "relaxed"] = "strict"
+    mode: Literal["strict", "relaxed"] = Field(
+        default="strict",
+        description="strict: a cut stands between two values; relaxed: rows on the median go to either side",
+    )
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         kept = rows_that_can_pass(table, policy, draw, self.name)

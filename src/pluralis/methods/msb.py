@@ -22,6 +22,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from pluralis.bucketize import bucketized, secrets_of
 from pluralis.eligibility import refuse_k, require_allowance, require_eligible, require_sensitive
@@ -51,7 +52,7 @@ class Msb(Method):
         "algorithm: the fullest buckets are grouped first, so which group a row is in tells a little about its values",
     )
 
-    priority: Priority = "mmdcf"
+    priority: Priority = Field(default="mmdcf", description="which bucket gives the next row: mbf, msdcf or mmdcf")
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)

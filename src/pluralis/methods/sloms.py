@@ -19,7 +19,7 @@ those rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +57,10 @@ class Sloms(Method):
         "tight intervals: the ends of a published interval are values of rows that carry it",
     )
 
-    slices: Annotated[int, Field(ge=1, strict=True)] | list[list[str]] | None = None
-    priority: Priority = "mmdcf"
+    slices: int | list[list[str]] | None = Field(
+        default=None, description="which attributes go together, or how many slices; chosen by correlation if not given"
+    )
+    priority: Priority = Field(default="mmdcf", description="which bucket gives the next row: mbf, msdcf or mmdcf")
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)
@@ -138,10 +140,10 @@ def slices_of(columns: Sequence[Column], asked: int | list[list[str]] | None) ->
             )
         place = dict(zip(names, columns, strict=True))
         return Slicing([[place[name] for name in slice] for slice in asked], "the policy names them")
-    if asked is not None and asked > len(columns):
+    if asked is not None and not 1 <= asked <= len(columns):
         raise PolicyError(
-            f"publish.options.slices: {asked} slices of {len(columns)} sensitive attributes. Ask for {len(columns)} "
-            "or fewer."
+            f"publish.options.slices: {asked} slices of {len(columns)} sensitive attributes. Ask for 1 to "
+            f"{len(columns)}."
         )
     return sliced_by_correlation(columns, asked)
 

@@ -10,15 +10,14 @@ ladder (hierarchy.py) at which one interval covers it.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-
+import numpy as np
 import polars as pl
 
 from pluralis.hierarchy import automatic_hierarchy
 from pluralis.labels import ALL, interval_ends
 from pluralis.original import original_values
 from pluralis.release import ColumnInfo, Release
-from pluralis.whd import whd
+from pluralis.whd import climbing, whd
 
 
 def distortion(release: Release, original: pl.DataFrame) -> float:
@@ -53,17 +52,15 @@ def label_distances(labels: pl.Series, column: ColumnInfo, values: pl.Series) ->
 
 
 def _interval_distances(labels: pl.Series, values: pl.Series) -> list[float]:
-    numbers = sorted(values.unique().drop_nulls().to_list())
-    if not numbers:
+    numbers = values.unique().drop_nulls().sort()
+    if not numbers.len():
         return [0.0] * labels.len()
-    tree = automatic_hierarchy(numbers, True, labels.name)
-    distances = []
+    nodes = automatic_hierarchy(numbers.to_list(), True, labels.name).nodes()
     ends = interval_ends(labels, (numbers[0], numbers[-1]))
-    for low, high in ends.select("low", "high").iter_rows():
-        if low is None:
-            distances.append(0.0)
-            continue
-        a, b = bisect_left(numbers, low), bisect_right(numbers, high) - 1
-        up = next(up for up, names in enumerate(tree.labels) if names[a] == names[b])
-        distances.append(whd(tree.depth, tree.depth - up, tree.depth))
+    missing = ends["low"].is_null().to_numpy()
+    low, high = (ends[name].fill_null(numbers[0]).to_numpy() for name in ("low", "high"))
+    first = np.searchsorted(numbers.to_numpy(), low, "left")
+    last = np.searchsorted(numbers.to_numpy(), high, "right") - 1
+    level = np.argmax(nodes[first] == nodes[last], axis=1)
+    distances: list[float] = np.where(missing, 0.0, climbing(nodes.shape[1])[level]).tolist()
     return distances
