@@ -7,7 +7,7 @@ KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/methods/*.py src/pl
 
 .PHONY: demo test lint bench docs lock clean
 
-demo: $(VENV)/.warm
+demo: $(VENV)/.warm-demo
 	$(BIN)/pluralis demo --out demo
 
 test: $(VENV)/.warm
@@ -37,6 +37,12 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 $(VENV)/.warm: $(VENV)/.installed $(KERNELS)
 	find src -name '*.nb?' -delete
 	$(BIN)/python -m pluralis.warm
+	touch $@
+
+# The demo waits for its own method only.
+$(VENV)/.warm-demo: $(VENV)/.installed $(KERNELS)
+	find src -name '*.nb?' -delete
+	$(BIN)/python -m pluralis.warm bsgi
 	touch $@
 
 # Needs uv (pip install uv).

@@ -103,7 +103,7 @@ class Msb:
                 assert row is not None
                 group.append(row)
                 places.append(place)
-                begin = place + 1
+                begin = place
                 continue
             begin = places.pop() + 1
             group.pop()
@@ -117,7 +117,7 @@ class Msb:
         for codes, most in zip(self.columns, self.most, strict=True):
             if sum(codes[other] == codes[rows[0]] for other in group) >= most:
                 return None
-        return next((row for row in rows if not self.holds_person(group, row)), None)
+        return next((row for row in rows if row not in group and not self.holds_person(group, row)), None)
 
     def holds_person(self, group: Group, row: int) -> bool:
         return self.person is not None and any(self.person[other] == self.person[row] for other in group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +22,8 @@ def announce_compilation(say: Callable[[str], None]) -> None:
         say("Compiling kernels, once: about a minute.")
 
 
-def warm() -> None:
-    """Publish small tables by every method, and audit one, which compiles every kernel that is needed."""
+def warm(*names: str) -> None:
+    """Publish small tables by these methods, or by every one, which compiles every kernel that they need."""
     import polars as pl
 
     from pluralis.audit import audit
@@ -52,7 +53,7 @@ def warm() -> None:
         "insurer": {"role": "sensitive", "l": 2},
     }
     policy = Policy.of({"version": 1, "attributes": attributes, "person": "person", "publish": {"suppress": 0.5}})
-    for name in methods():
+    for name in names or methods():
         for variant in ("hardened", "paper"):
             try:
                 release = publish(table, policy.override(method=name, options={"variant": variant}), key=Key.test())
@@ -67,4 +68,4 @@ def warm() -> None:
 
 
 if __name__ == "__main__":
-    warm()
+    warm(*sys.argv[1:])

@@ -246,10 +246,11 @@ def _fitting(secrets, waiting, held, group, size, bucket):
         if _closed(secrets, held, secrets.values[bucket, a]):
             return NOBODY
     row = waiting.head[bucket]
-    while row != NOBODY and secrets.person.size > 0:
+    while row != NOBODY:
         known = False
         for i in range(size):
-            known |= secrets.person[group[i]] == secrets.person[row]
+            known |= group[i] == row
+            known |= secrets.person.size > 0 and secrets.person[group[i]] == secrets.person[row]
         if not known:
             break
         row = waiting.link[row]
@@ -372,7 +373,7 @@ def _completed(secrets, waiting, tree, held, group, keys, kind):
             keys[size] = mine, drawn
             _hold(secrets, held, bucket, 1)
             size += 1
-            after = (mine, drawn)
+            after = (mine, drawn - 1)  # the same bucket may give again, where a group may hold its values twice
             continue
         size -= 1
         if size == 0:

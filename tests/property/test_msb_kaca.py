@@ -1,0 +1,123 @@
+"""msb and kaca find, through their trees, exactly what the literal scans of tests/naive_sloms.py find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive_sloms import Kaca, Msb
+from pluralis.bucketize import bucketized, secrets_of
+from pluralis.errors import Infeasible
+from pluralis.methods import method_for
+from pluralis.plan import LEFT_OUT
+from pluralis.policy import Policy
+from pluralis.publish import publish
+from pluralis.randomness import Draw, Key
+from pluralis.table import Table, encode
+from tables import policy_of
+
+
+def groups_of(group_of: np.ndarray, rows: Any) -> set[frozenset[int]]:
+    found: dict[int, set[int]] = {}
+    for row, group in zip(rows, group_of.tolist(), strict=True):
+        if group != LEFT_OUT:
+            found.setdefault(group, set()).add(int(row))
+    return {frozenset(group) for group in found.values()}
+
+
+@st.composite
+def secret_tables(draw: Any) -> tuple[Table, list[int]]:
+    rows, attributes = draw(st.integers(4, 24)), draw(st.integers(1, 3))
+    columns: dict[str, Any] = {"age": draw(st.lists(st.integers(0, 5), min_size=rows, max_size=rows))}
+    ls = draw(st.lists(st.integers(2, 4), min_size=attributes, max_size=attributes))
+    for i in range(attributes):
+        columns[f"s{i}"] = draw(st.lists(st.sampled_from("abcdefg"), min_size=rows, max_size=rows))
+    policy = policy_of(
+        {
+            "age": {"role": "quasi", "type": "number"},
+            **{f"s{i}": {"role": "sensitive", "l": l} for i, l in enumerate(ls)},
+        }
+    )
+    return encode(pl.DataFrame(columns), policy), ls
+
+
+@settings(max_examples=150)
+@given(
+    made=secret_tables(),
+    priority=st.sampled_from(["mbf", "msdcf", "mmdcf"]),
+    once=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_msb_is_what_a_scan_finds(made: tuple[Table, list[int]], priority: str, once: bool, seed: int) -> None:
+    table, ls = made
+    order = Draw(Key(bytes([seed] * 32))).permutation(table.rows, "rows")
+    secrets = secrets_of(table.sensitive, order, None, ls, once=once)
+    group_of = bucketized(secrets, priority)
+    groups, left = Msb(table.sensitive, ls, order.tolist(), priority, exact=once, size=secrets.size).run()
+    assert groups_of(group_of, order) == {frozenset(group) for group in groups}
+    assert sorted(order[group_of == LEFT_OUT].tolist()) == sorted(left)
+    for group in groups:
+        for column, l in zip(table.sensitive, ls, strict=True):
+            assert np.bincount(column.codes[group]).max() * l <= len(group)
+
+
+@st.composite
+def quasi_tables(draw: Any) -> tuple[Table, Policy]:
+    rows, k = draw(st.integers(4, 20)), draw(st.integers(2, 4))
+    columns = {
+        "age": draw(st.lists(st.integers(0, 40), min_size=rows, max_size=rows)),
+        "sex": draw(st.lists(st.sampled_from("fmx"), min_size=rows, max_size=rows)),
+        "zipcode": draw(st.lists(st.sampled_from(["100", "101", "110", "210", "211"]), min_size=rows, max_size=rows)),
+    }
+    attributes: dict[str, Any] = {
+        "age": {"role": "quasi", "type": "number"},
+        "sex": {"role": "quasi", "weight": draw(st.sampled_from([1, 3]))},
+        "zipcode": {"role": "quasi", "hierarchy": {"mask": "right"}},
+    }
+    policy = policy_of(attributes, k=k, method="kaca")
+    return encode(pl.DataFrame(columns), policy), policy
+
+
+@settings(max_examples=150)
+@given(made=quasi_tables(), seed=st.integers(0, 99))
+def test_kaca_is_what_a_scan_finds(made: tuple[Table, Policy], seed: int) -> None:
+    table, policy = made
+    draw = Draw(Key(bytes([seed] * 32)))
+    plan = method_for(policy).plan(table, policy, draw)
+    order = draw.permutation(table.rows, "rows").tolist()
+    k = policy.k or 0
+    expected = Kaca(table.quasi, order, lambda rows: len(rows) >= k).run()
+    assert groups_of(plan.group_of, range(table.rows)) == {frozenset(rows) for rows in expected}
+    assert plan.sizes().min() >= min(k, table.rows)
+
+
+@pytest.mark.parametrize("variant", ["paper", "hardened"])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_every_slice_is_diverse_and_holds_the_same_rows(variant: str, data: Any) -> None:
+    """The theorem of sloms: published rows are in a group of every slice, groups are diverse, labels have k rows."""
+    rows = data.draw(st.integers(8, 30))
+    secrets = {f"s{i}": data.draw(st.lists(st.sampled_from("aabcdef"), min_size=rows, max_size=rows)) for i in range(3)}
+    table = pl.DataFrame({"age": data.draw(st.lists(st.integers(0, 9), min_size=rows, max_size=rows)), **secrets})
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
+    attributes |= {name: {"role": "sensitive", "l": 2} for name in secrets}
+    policy = policy_of(attributes, method="sloms", k=2, variant=variant, suppress=0.9)
+    try:
+        encoded = encode(table, policy)
+        plan = method_for(policy).plan(encoded, policy, Draw(Key.test()))
+    except Infeasible:
+        return
+    for slice in plan.slices:
+        if variant == "hardened":
+            assert ((slice.group_of == LEFT_OUT) == (plan.group_of == LEFT_OUT)).all()
+        for group in groups_of(slice.group_of, range(encoded.rows)):
+            for name in slice.attributes:
+                assert np.bincount(encoded[name].codes[sorted(group)]).max() * 2 <= len(group)
+    if variant == "hardened":
+        release = publish(table, policy, key=Key.test())
+        assert release.tables["quasi"].group_by("age").len()["len"].min() >= 2
