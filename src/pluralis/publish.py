@@ -144,6 +144,7 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
         original = read_table(source, notes=notes)
     with stage("encoding"):
         table = encode(original, policy)
+    original = original.select(name for name in original.columns if name in policy.columns)  # the rest is not needed
     plan = method.plan(table, policy, Draw(key))
     with stage("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
