@@ -91,12 +91,10 @@ def _too_common(table: Table, column: Column, l: int, left_out: int) -> str:
         said = f"{column.name!r} cannot be {l}-diverse once another attribute's surplus is left out. "
         best = l - 1
     if best < 2:
-        said += "It is too skewed for any guarantee better than its own top frequency."
+        said += "It is too skewed for any guarantee better than its own top frequency; do not publish it"
     else:
         said += f"The largest l it allows is {best}; set l: {best}"
     share = _enough(left_out, rows)
-    if best < 2:
-        return said + (f" Allow suppress: {share:g}, or do not publish it." if share < 1 else "")
     return said + (f", or allow suppress: {share:g}." if share < 1 else ".")
 
 
