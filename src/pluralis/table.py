@@ -398,5 +398,6 @@ def _canonical_order(codes: list[Codes]) -> npt.NDArray[np.int64]:
         if width >= 2**63:  # too many combinations for one number each
             frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
             return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.int64)
-        packed = packed * size + column
+        packed *= size
+        packed += column
     return np.argsort(packed)

@@ -131,7 +131,8 @@ def _counted(
         size = int(place.max(initial=0)) + 1
         if int(packed.max(initial=0)) >= 2**62 // size:
             packed = np.unique(packed, return_inverse=True)[1]
-        packed = packed * size + place
+        packed *= size
+        packed += place
     order = np.argsort(packed, kind="stable")
     packed = packed[order]
     first = np.flatnonzero(np.diff(packed, prepend=-1))

@@ -90,7 +90,8 @@ def counted(keys: Sequence[tuple[npt.NDArray, int]]) -> tuple[list[Rows], Rows]:
     if width < 2**63:
         packed = np.zeros(keys[0][0].size, np.int64)
         for numbers, size in keys:
-            packed = packed * size + numbers
+            packed *= size
+            packed += numbers
         if not sort_if_nearly(packed, 16 * packed.size):  # rows come group by group
             packed.sort()
         first = np.flatnonzero(np.diff(packed, prepend=-1))
