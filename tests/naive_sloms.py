@@ -47,6 +47,11 @@ class Msb:
     def run(self, exchange: bool = False) -> tuple[list[Group], Group]:
         """The groups, and the rows that no group can take. With `exchange`, as SLOMS places rows (hardened)."""
         self.form_groups()
+        if self.l > max(self.ls):  # and then smaller ones
+            size, most = self.l, self.most
+            self.l, self.most = max(self.ls), [max(self.ls) // l_i for l_i in self.ls]
+            self.form_groups()
+            self.l, self.most = size, most
         self.groups = [sorted(group, key=self.drawn.__getitem__, reverse=True) for group in self.groups]
         self.next = 0
         self.looks = max(LOOKS_A_ROW * len(self.drawn), LEAST_LOOKS)

@@ -58,6 +58,11 @@ def _roomy(rows: int, tops: Sequence[int], ls: Rows) -> int:
     return min(range(int(ls.max()), 3 * int(ls.max()) + 1), key=lambda size: (beyond(size), size))
 
 
+def of_size(secrets: Secrets, size: int) -> Secrets:
+    """The same for groups of another size."""
+    return secrets._replace(size=size, most=np.minimum(secrets.most, size // secrets.ls))
+
+
 def part_of(secrets: Secrets, rows: Rows) -> Secrets:
     """The same for some of the rows."""
     person = secrets.person[rows] if secrets.person.size else secrets.person
@@ -108,18 +113,19 @@ def bucketized(secrets: Secrets, priority: str) -> Rows:
 def settle(secrets: Secrets, group_of: Rows, loose: Rows, priority: str, exchange: bool = True) -> None:
     """Bring loose rows into groups, new or old, all of which stay diverse; rows for which that fails stay LEFT_OUT.
 
-    With `exchange`, a row may take the place of another that finds one elsewhere.
+    Where no more groups can be formed of the size that suits the table, smaller ones are, of l rows. With `exchange`, a
+    row may take the place of another that finds one elsewhere.
     """
-    if not loose.size:
-        return
-    l, groups = secrets.size, int(group_of.max(initial=LEFT_OUT)) + 1
-    formed = formed_groups(part_of(secrets, loose), priority)
-    group_of[loose[formed]] = groups + np.arange(formed.shape[0])[:, None]
-    groups += formed.shape[0]
-    left = loose[group_of[loose] == LEFT_OUT]
+    groups, left = int(group_of.max(initial=LEFT_OUT)) + 1, loose
+    for size in sorted({secrets.size, int(secrets.ls.max())}, reverse=True):
+        if left.size:
+            formed = formed_groups(of_size(part_of(secrets, left), size), priority)
+            group_of[left[formed]] = groups + np.arange(formed.shape[0])[:, None]
+            groups += formed.shape[0]
+            left = left[group_of[left] == LEFT_OUT]
     if not (groups and left.size):
         return
-    most = groups + left.size // l
+    most = groups + left.size // secrets.size
     members = members_of(group_of, most)
     masks = masks_for(secrets, group_of, groups, most)
     with stage("placing rows that are left"):

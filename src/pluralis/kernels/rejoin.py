@@ -30,6 +30,7 @@ class Masks(NamedTuple):
     full: np.ndarray  # uint64[mask, word]
     opened: np.ndarray  # int64[value]: when a group could last take a row of it again
     failed: np.ndarray  # int64[bucket]: when no group could take a row of it
+    tally: np.ndarray  # int64[value]: room to count in, all zero between uses
     clock: np.ndarray  # TIME, the group to look at NEXT, the number of GROUPS, the LOOKS left
 
 
@@ -47,6 +48,7 @@ def masks_for(secrets, group_of, groups, most):
         full=np.zeros((often.size, most // WORD + 1), np.uint64),
         opened=np.zeros(held.size, np.int64),
         failed=np.full(secrets.values.shape[0], -1, np.int64),
+        tally=np.zeros(held.size, np.int64),
         clock=np.array([0, 0, groups, max(LOOKS_A_ROW * group_of.size, LEAST_LOOKS)]),
     )
 
@@ -94,17 +96,24 @@ def still_diverse(secrets, members, broken):
 @njit(cache=True)
 def _mark(secrets, members, masks, group, bucket, changed):
     """Correct what is known of a bucket's values in a group."""
-    word, bit = group // WORD, ONE << np.uint64(group % WORD)
     for a in range(secrets.ls.size):
         value = secrets.values[bucket, a]
-        full = (count_of(secrets, members, group, a, value) + 1) * secrets.ls[a] > members.size[group] + 1
-        if changed and not full:
-            masks.opened[value] = masks.clock[TIME]
-        if masks.mask_of[value] != NO_MASK:
-            if full:
-                masks.full[masks.mask_of[value], word] |= bit
-            else:
-                masks.full[masks.mask_of[value], word] &= ~bit
+        count = count_of(secrets, members, group, a, value)
+        _note(secrets, members, masks, group, a, value, count, changed)
+
+
+@njit(cache=True)
+def _note(secrets, members, masks, group, a, value, count, changed):
+    """Whether a group can take a further row of a value that it holds so often."""
+    full = (count + 1) * secrets.ls[a] > members.size[group] + 1
+    if changed and not full:
+        masks.opened[value] = masks.clock[TIME]
+    if masks.mask_of[value] != NO_MASK:
+        word, bit = group // WORD, ONE << np.uint64(group % WORD)
+        if full:
+            masks.full[masks.mask_of[value], word] |= bit
+        else:
+            masks.full[masks.mask_of[value], word] &= ~bit
 
 
 @njit(cache=True)
@@ -116,10 +125,19 @@ def mark_all(secrets, members, masks):
 
 @njit(cache=True)
 def _mark_group(secrets, members, masks, group, changed):
-    row = members.head[group]
-    while row >= 0:
-        _mark(secrets, members, masks, group, secrets.bucket_of[row], changed)
-        row = members.link[row]
+    """Correct what is known of all values of a group."""
+    for a in range(secrets.ls.size):
+        row = members.head[group]
+        while row >= 0:
+            masks.tally[secrets.values[secrets.bucket_of[row], a]] += 1
+            row = members.link[row]
+        row = members.head[group]
+        while row >= 0:
+            value = secrets.values[secrets.bucket_of[row], a]
+            if masks.tally[value] > 0:
+                _note(secrets, members, masks, group, a, value, masks.tally[value], changed)
+                masks.tally[value] = 0
+            row = members.link[row]
 
 
 @njit(cache=True)

@@ -7,12 +7,14 @@ Words      bucket = rows that hold the same value of every sensitive attribute; 
            its capacities (mmdcf); to shield = to pass over buckets that share a value with the group.
 Departs    where no bucket is left before a group has l rows, the last picks are taken back, a few times; then the
            first bucket counts as barren and the next best begins. (The paper does not say what happens then.)
-           With attributes of different l, the hardened variant lets a group of l rows hold a value ⌊l/l_i⌋ times,
-           and values of one row stay side by side only where no declared adversary knows one of them. Left-over rows
-           go round the groups, so that these stay about equal. Rows of one person never share a group.
+           With attributes of different l, the hardened variant lets a group of g rows hold a value ⌊g/l_i⌋ times; g is
+           the size from l to 3 l in which the commonest values find most room, and l where no more groups of g can be
+           formed. Values of one row stay side by side only where no declared adversary knows one of them. Left-over
+           rows go round the groups, so that these stay about equal. Rows of one person never share a group.
 
 Theorem (both variants): in every group, count x l_i <= size for every value of every sensitive attribute i. While a
-group is formed no value stands in it more than l/l_i times, and a left-over row joins only where it stays true.
+group of g rows is formed no value stands in it more than g/l_i times, and a left-over row joins only where it stays
+true.
 """
 
 from __future__ import annotations
