@@ -124,6 +124,15 @@ def asked(table: Table, policy: Policy, variant: str) -> dict[str, int]:
     return {first: size, **{name: policy.l(name) for name in others}}
 
 
+def givers(unused: list[Group], bound: list[Group], places: int) -> list[Group]:
+    """Slack: which of the unused buckets may give the next row, where those in `bound` must all give one in the end."""
+    if len(bound) < places:
+        return unused
+    if len(bound) == places:
+        return bound
+    return [bucket for bucket in bound if len(bucket) == max(map(len, bound))]
+
+
 class _Bsgi:
     def __init__(self, table: Table, policy: Policy, order: Group, variant: str) -> None:
         ls = asked(table, policy, variant)
@@ -204,14 +213,7 @@ class _Bsgi:
             used = {self.secrets[0][row] for row in group}
             unused = [bucket for value, bucket in buckets.items() if value not in used]
             bound = [bucket for bucket in unused if len(bucket) > later]
-            places = self.l - len(group)
-            if len(bound) < places:
-                givers = unused
-            elif len(bound) == places:
-                givers = bound
-            else:
-                givers = [bucket for bucket in bound if len(bucket) == max(map(len, bound))]
-            rows = [row for bucket in givers for row in bucket]
+            rows = [row for bucket in givers(unused, bound, self.l - len(group)) for row in bucket]
             row = self.nearest(group, [row for row in rows if self.holds_what_is_needed(group, row, quotas)])
             if row is None:
                 row = self.nearest(group, rows)

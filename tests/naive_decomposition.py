@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from naive import givers
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.table import Table
@@ -127,14 +128,8 @@ class _Decomposition:
                 used = {self.vector[row][0] for row in group}
                 unused = [bucket for value, bucket in buckets.items() if value not in used]
                 bound = [bucket for bucket in unused if len(bucket) > later]
-                places = self.l - len(group)
-                if len(bound) < places:
-                    givers = unused
-                elif len(bound) == places:
-                    givers = bound
-                else:
-                    givers = [bucket for bucket in bound if len(bucket) == max(map(len, bound))]
-                rows = sorted((row for bucket in givers for row in bucket), key=self.drawn.__getitem__)
+                giving = givers(unused, bound, self.l - len(group))
+                rows = sorted((row for bucket in giving for row in bucket), key=self.drawn.__getitem__)
                 group.append(min(rows, key=lambda row: self.penalty(self.vector[row], group)))
             for row in group:
                 buckets[self.vector[row][0]].remove(row)

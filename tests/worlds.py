@@ -43,6 +43,16 @@ def deals(rows: list[dict[str, Any]], secrets: list[str], linked: bool) -> Itera
     yield from over(secrets[1:], list(groups), rows)
 
 
+def highest_share(people: list[Person], tallies: list[dict[tuple[Any, ...], Counter[Any]]], known: list[str]) -> float:
+    """The largest share of worlds that give a person one value, among those with the person's true known secrets."""
+    highest = 0.0
+    for person, tally in zip(people, tallies, strict=True):
+        counter = tally.get(tuple(person[name] for name in known), Counter())
+        if counter:
+            highest = max(highest, max(counter.values()) / counter.total())
+    return highest
+
+
 def highest_posterior(
     people: list[Person],
     published: pl.DataFrame,
@@ -61,10 +71,4 @@ def highest_posterior(
                 for i, row in enumerate(order):
                     key = tuple(dealt[row][name] for name in known)
                     tallies[i].setdefault(key, Counter())[dealt[row][target_secret]] += 1
-    # condition on what the adversary knows: the person's true value of the known secrets
-    highest = 0.0
-    for person, tally in zip(people, tallies, strict=True):
-        counter = tally.get(tuple(person[name] for name in known), Counter())
-        if counter:
-            highest = max(highest, max(counter.values()) / counter.total())
-    return highest
+    return highest_share(people, tallies, known)

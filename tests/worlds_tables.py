@@ -13,8 +13,8 @@ from itertools import permutations, product
 from typing import Any
 
 from pluralis.release import Release
+from worlds import Person, highest_share
 
-Person = Mapping[str, Any]
 Values = dict[str, Any]
 
 
@@ -75,9 +75,4 @@ def highest_posterior(
             for tally, row in zip(tallies, order, strict=True):
                 key = tuple(values[row][name] for name in known)
                 tally.setdefault(key, Counter())[values[row][target]] += 1
-    highest = 0.0
-    for person, tally in zip(people, tallies, strict=True):
-        counter = tally.get(tuple(person[name] for name in known), Counter())
-        if counter:
-            highest = max(highest, max(counter.values()) / counter.total())
-    return highest
+    return highest_share(people, tallies, known)

@@ -5,14 +5,12 @@ Steps near the root weigh most: the step from level j to j - 1, counted from the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pluralis.hierarchy import automatic_hierarchy
-from pluralis.plan import LEFT_OUT
 from pluralis.table import Column
 
 
@@ -56,29 +54,3 @@ def ladder_of(column: Column) -> Ladder:
         tree = automatic_hierarchy(column.values, True, column.name)
         return Ladder((tree.with_missing() if column.has_missing else tree).nodes(), leaf_of)
     return Ladder(np.stack([leaf_of, np.zeros_like(leaf_of)], axis=1), leaf_of)
-
-
-def levels(ladder: Ladder, codes: npt.NDArray[np.int32], group_of: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The level of each group's closest common generalisation (equation 5); every row has a group."""
-    leaves = ladder.leaf_of[codes]
-    groups = int(group_of.max(initial=LEFT_OUT)) + 1
-    low = np.full(groups, ladder.nodes.shape[0] - 1, np.int64)
-    high = np.zeros(groups, np.int64)
-    np.minimum.at(low, group_of, leaves)
-    np.maximum.at(high, group_of, leaves)
-    level: npt.NDArray[np.int64] = np.argmax(ladder.nodes[low] == ladder.nodes[high], axis=1)
-    return level
-
-
-def distortion(columns: Sequence[Column], group_of: npt.NDArray[np.int64]) -> float:
-    """Equations 3 and 4: what all published rows lose together when groups are published under common labels.
-
-    Rows that are left out are not counted. Divided by rows and attributes it is 0 for the original, 1 for nothing left.
-    """
-    kept = np.flatnonzero(group_of != LEFT_OUT)
-    total = 0.0
-    for column in columns:
-        ladder = ladder_of(column)
-        level = levels(ladder, column.codes[kept], group_of[kept])
-        total += float(climbing(ladder.depth)[level[group_of[kept]]].sum())
-    return total

@@ -26,9 +26,7 @@ from pluralis.plan import LEFT_OUT
 from pluralis.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.table import Column, encode
-from pluralis.whd import climbing, distortion, levels, whd
-from pluralis.whd import ladder_of as ladder
-from tables import policy_of
+from pluralis.whd import climbing, whd
 
 DRAW = Draw(Key.test())
 TREE = "apple;pome;fruit;*\npear;pome;fruit;*\nplum;stone;fruit;*\nleek;bulb;vegetable;*\nkale;leaf;vegetable;*\n"
@@ -224,14 +222,6 @@ def test_climbing_ends_at_one_and_its_last_steps_weigh_most(depth: int) -> None:
     assert costs[0] == 0
     assert costs[-1] == pytest.approx(1)
     assert (np.diff(np.diff(costs)) > 0).all()
-
-
-def test_distortion_is_the_way_up_of_every_row() -> None:
-    policy = policy_of({"z": {"role": "quasi", "hierarchy": {"mask": "right"}}}, k=2)
-    table = encode(pl.DataFrame({"z": ["11323", "11324", "11999", "20000"]}), policy)
-    group_of = np.array([0, 0, 0, LEFT_OUT])
-    assert levels(ladder(table["z"]), table["z"].codes[:3], group_of[:3]).tolist() == [3]
-    assert distortion(table.quasi, group_of) == pytest.approx(3 * whd(6, 3, 6))
 
 
 @given(rng=seeds, rows=st.integers(1, 40))

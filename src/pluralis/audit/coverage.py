@@ -20,8 +20,6 @@ from pluralis.release import GROUP, Manifest, TableInfo
 
 STEPS = 5_000_000_000
 
-_core = core
-
 
 def coverage(manifest: Manifest, tables: dict[str, pl.DataFrame], original: pl.DataFrame) -> list[Finding]:
     """Findings about a generalized release and its original."""

@@ -142,8 +142,7 @@ def most_forced(problem: Transport, flow: Numbers, largest: Numbers) -> Forced:
 
 def _another(problem: Transport, turn: int) -> Numbers:
     """A flow found with sources and targets in another order."""
-    random = np.random.default_rng(turn)
-    sources, targets = random.permutation(problem.supply.size), random.permutation(problem.demand.size)
+    sources, targets = (_turned(numbers.size, turn) for numbers in (problem.supply, problem.demand))
     moved = Transport(
         problem.supply[np.argsort(sources)],
         problem.demand[np.argsort(targets)],
@@ -153,6 +152,11 @@ def _another(problem: Transport, turn: int) -> Numbers:
     flow = flow_of(moved)
     assert flow is not None
     return flow
+
+
+def _turned(count: int, turn: int) -> Numbers:
+    """The numbers below `count`, backwards from another place each turn."""
+    return np.roll(np.arange(count)[::-1], turn * count // ORDERS)
 
 
 def _replaceable(problem: Transport, flow: Numbers, units: int) -> Numbers:

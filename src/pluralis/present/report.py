@@ -110,7 +110,8 @@ def _headline(manifest: Manifest, verdict: Verdict, loss: Loss) -> Html:
     good = _may_go_out(manifest, verdict)
     mark = tag("span", "✓" if good else "✗", class_="mark", aria_hidden="true")
     left_out = _count(manifest.suppressed, "row") if manifest.suppressed else "No row"
-    lead: list[str] = [f"{_count(manifest.rows, 'row')} in {_count(loss.groups, 'group')}. "]
+    alike = "class of equal labels" if manifest.kind == "sliced" else "group"
+    lead: list[str] = [f"{_count(manifest.rows, 'row')} in {loss.groups:,} {_several(alike, loss.groups)}. "]
     lead.append(f"{left_out} {_were(manifest.suppressed or 1)} left out. ")
     if good:
         lead += ["Before you sign, read ", tag("a", "what this method does not stop", href="#open"), "."]
@@ -154,6 +155,7 @@ def _asked(policy: Policy, manifest: Manifest) -> list[Html]:
 
 def _facts(policy: Policy, manifest: Manifest) -> dict[str, Sequence[str]]:
     """What a policy asks for beside its attributes, in words."""
+    alike = "combination of quasi labels" if manifest.kind == "sliced" else "group"
     person, limit, method = policy.person, policy.publish.suppress, policy.publish.method
     if method != manifest.method:
         method += f"; {manifest.method} was used"
@@ -165,7 +167,7 @@ def _facts(policy: Policy, manifest: Manifest) -> dict[str, Sequence[str]]:
         models = {"sets": POSSIBLE.format(primary=manifest.parameters.get("primary"))}
     return {
         "Adversaries": _items(_someone(names, policy.quasi) for names in policy.knowledge),
-        "Group size": [f"Every group has at least {policy.k} rows."] if policy.k else [],
+        "Group size": [f"Every {alike} has at least {policy.k} rows."] if policy.k else [],
         "Rules": _items([str(rule)] for rule in policy.rules),
         "Models": _items([tag("b", model), f": {means}"] for model, means in models.items()),
         "Person": one_person if person else ["Every row is taken for a person of its own."],
@@ -437,6 +439,13 @@ def _defined(class_: str, pairs: Iterable[tuple[str, list[Html]]]) -> Html:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _several(noun: str, number: int) -> str:
+    """The noun for so many: classes of equal labels, groups."""
+    first, *rest = noun.split(" ", 1)
+    plural = first if number == 1 else first + ("es" if first.endswith("s") else "s")
+    return " ".join([plural, *rest])
 
 
 def _were(number: int) -> str:
