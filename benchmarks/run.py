@@ -124,7 +124,6 @@ def measure_one(path: Path, name: str) -> dict[str, float]:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     from pluralis.io import read_table
     from pluralis.methods import method_for
-    from pluralis.metrics import measure
     from pluralis.policy import Policy
     from pluralis.publish import publish
     from pluralis.randomness import Draw, Key
@@ -151,7 +150,7 @@ def measure_one(path: Path, name: str) -> dict[str, float]:
         publication.save(Path(folder) / "release", allow_test=True)
     whole = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    loss = measure(publication, publication.original)
+    loss = publication.loss
     return {
         "plan_seconds": planned,
         "publish_seconds": whole,

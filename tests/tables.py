@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import polars as pl
 
+from pluralis.labels import number_text
 from pluralis.policy import Policy
 from pluralis.randomness import Key
+from pluralis.table import Table
 
 KEY = Key(bytes(range(32)))  # always the same, and not the test key: what is made with it can be saved
 
@@ -104,3 +107,25 @@ SLOMS_1 = pl.DataFrame(
     schema=["gender", "zipcode", "age", "occupation", "salary", "physician", "disease"],
     orient="row",
 )
+
+
+def sources(frame: pl.DataFrame, table: Table, person: str | None = None) -> list[int]:
+    """Where each row of an encoded table stood in the frame; equal rows are interchangeable."""
+    people = sorted(set(frame[person].cast(pl.String))) if person else []
+    places = defaultdict(list)
+    for place, row in enumerate(frame.iter_rows(named=True)):
+        who = people.index(str(row[person])) if person else None
+        places[*(_word(row[name]) for name in table.columns), who].append(place)
+    return [
+        places[
+            *(column.text(int(column.codes[row])) for column in table.columns.values()),
+            None if table.person is None else int(table.person[row]),
+        ].pop()
+        for row in range(table.rows)
+    ]
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return "(missing)"
+    return value if isinstance(value, str) else number_text(value)

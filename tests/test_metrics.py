@@ -16,7 +16,7 @@ from pluralis.publish import assemble
 from pluralis.randomness import Draw, Key
 from pluralis.table import encode
 from pluralis.whd import whd
-from tables import policy_of
+from tables import policy_of, sources
 
 DRAW = Draw(Key.test())
 SECRET = {"role": "sensitive", "l": 2}
@@ -26,7 +26,7 @@ def measured(table: pl.DataFrame, attributes: dict[str, Any], plan: dict[str, An
     """What a release loses whose groups are those of the column `g`, by the order of the table."""
     policy = policy_of(attributes, **how)
     encoded = encode(table.drop("g"), policy)
-    group_of = table["g"].to_numpy()[encoded.source].astype(np.int64)
+    group_of = table["g"].to_numpy()[sources(table, encoded)].astype(np.int64)
     release = assemble(Plan(group_of=group_of, **plan), encoded, policy, method_for(policy), DRAW)
     return measure(release, table.drop("g"))
 

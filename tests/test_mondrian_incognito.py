@@ -22,6 +22,7 @@ from pluralis.policy import Policy
 from pluralis.progress import listening
 from pluralis.randomness import Draw, Key
 from pluralis.table import Table, encode
+from tables import sources
 
 DRAW = Draw(Key.test())
 MODELS = ["frequency", "distinct", "entropy", "recursive"]
@@ -189,7 +190,7 @@ def test_mondrian_does_not_depend_on_the_order_of_the_input():
     def published(frame):
         table = encode(frame, policy)
         plan = Mondrian().plan(table, policy, DRAW)
-        rows = frame[table.source].with_columns(group=pl.Series(plan.group_of))
+        rows = frame[sources(frame, table)].with_columns(group=pl.Series(plan.group_of))
         return sorted(sorted(part.drop("group").rows()) for _, part in rows.group_by("group"))
 
     assert published(frame) == published(frame.sample(fraction=1.0, shuffle=True, seed=3))

@@ -6,11 +6,11 @@ from typing import Literal
 
 import polars as pl
 
+from pluralis.canonical import canonical
 from pluralis.errors import InputError
 from pluralis.labels import binned, is_binned
 from pluralis.policy import Attribute
 from pluralis.release import ColumnInfo, Manifest
-from pluralis.table import canonical
 
 
 def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manifest) -> pl.Series:

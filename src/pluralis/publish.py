@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import polars as pl
 
 from pluralis.audit import Verdict, audit
 from pluralis.errors import AuditFailed, OutputError
@@ -46,9 +45,8 @@ class Publication(Release):
 
     policy: Policy
     key: Key
-    original: pl.DataFrame
+    loss: Loss
     notes: tuple[str, ...] = ()
-    added_values: int | None = None
 
     def save(
         self, folder: str | Path, *, replace: bool = False, format: Format = "parquet", allow_test: bool = False
@@ -66,9 +64,7 @@ class Publication(Release):
                 verdict = audit(public_stage.folder, allow_test=allow_test)
             if not verdict.holds:
                 raise AuditFailed(verdict)
-            with stage("measuring what was lost"):
-                loss = changed(measure(self, self.original), added_values=self.added_values)
-            self._write_private(private_stage, manifest, verdict, loss)
+            self._write_private(private_stage, manifest, verdict)
             self.key.write(key_stage.folder / "key")
             with one_at_a_time(target.parent), ExitStack() as undo:
                 check_target(target, replace=replace, mark=MANIFEST)
@@ -99,15 +95,15 @@ class Publication(Release):
         to.write(README, release_readme(manifest).encode())
         return manifest
 
-    def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict, loss: Loss) -> None:
+    def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict) -> None:
         self.key.write(to.folder / "key")
         sha256 = hashlib.sha256(manifest.to_json().encode()).hexdigest()
-        report = render_report(self.policy, manifest, verdict, loss, self.notes)
+        report = render_report(self.policy, manifest, verdict, self.loss, self.notes)
         for name, text in {
             "policy.yaml": self.policy.to_yaml(),
             "audit.json": json.dumps({"manifest_sha256": sha256, **verdict.to_dict()}, indent=1, ensure_ascii=False)
             + "\n",
-            "utility.json": json.dumps(loss.to_dict(), indent=1, ensure_ascii=False) + "\n",
+            "utility.json": json.dumps(self.loss.to_dict(), indent=1, ensure_ascii=False) + "\n",
             "report.html": report,
         }.items():
             to.write(name, text.encode(), mode=0o600)
@@ -148,9 +144,12 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
     plan = method.plan(table, policy, Draw(key))
     with stage("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
-    added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
     said = (*notes, *table.notes, *plan.notes, *_told(release))
-    return Publication(release.manifest, release.tables, policy, key, original, said, added)
+    added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
+    del table, plan
+    with stage("measuring what was lost"):
+        loss = changed(measure(release, original), added_values=added)
+    return Publication(release.manifest, release.tables, policy, key, loss, said)
 
 
 def _told(release: Release) -> Iterator[str]:

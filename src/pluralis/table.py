@@ -7,8 +7,8 @@ ordered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.canonical import canonical
 from pluralis.errors import InputError, PolicyError
 from pluralis.hierarchy import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
+from pluralis.kernels.order import unpacked
 from pluralis.labels import interval_label, number_text
 from pluralis.policy import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs, Policy
-from pluralis.spelling import canonical_spellings, skeleton
 
 Codes = npt.NDArray[np.int32]
 
@@ -73,12 +74,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Encoded rows in canonical order; `source[i]` is where row i stood in the input."""
+    """Encoded rows in canonical order."""
 
     columns: dict[str, Column]
     rows: int
     person: Codes | None = None
-    source: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     dropped: int = 0
     notes: tuple[str, ...] = ()
 
@@ -103,7 +103,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     >>> policy = Policy.of({"version": 1, "attributes": {"age": {"role": "quasi", "type": "number"},
     ...                                                  "disease": {"role": "sensitive", "l": 2}}})
     >>> table = encode(pl.DataFrame({"disease": ["flu", "hiv"], "age": [40, 30]}), policy)
-    >>> table["age"].values, table["age"].codes.tolist(), table.source.tolist()
+    >>> table["age"].values, table["age"].codes.tolist(), table["disease"].codes.tolist()
     ((30, 40), [0, 1], [1, 0])
     """
     policy.check_columns(frame.columns)
@@ -132,122 +132,15 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     people = None if person is None else _ranks(person.filter(keep) if dropped else person)[0]
     rows = frame.height - dropped
     by_role = sorted(columns.values(), key=lambda column: ("quasi", "plain", "sensitive").index(column.role))
-    order = _canonical_order([*(column.codes for column in by_role), *([people] if people is not None else [])])
-    source = np.flatnonzero(keep.to_numpy())[order] if dropped else order
-    sorted_columns = {name: replace(column, codes=column.codes[order]) for name, column in columns.items()}
+    ordered = _in_canonical_order([*(column.codes for column in by_role), *([people] if people is not None else [])])
+    codes = dict(zip((column.name for column in by_role), ordered, strict=False))
     return Table(
-        columns=sorted_columns,
+        columns={name: replace(column, codes=codes[name]) for name, column in columns.items()},
         rows=rows,
-        person=None if people is None else people[order],
-        source=source.astype(np.int64),
+        person=None if people is None else ordered[-1],
         dropped=dropped,
         notes=tuple(notes),
     )
-
-
-def canonical(series: pl.Series, attribute: Attribute, missing: Sequence[str], notes: list[str]) -> pl.Series:
-    """A column as text or numbers in one spelling; missing values are null. What was changed is noted."""
-    name = series.name
-    if attribute.type == "number":
-        return _as_numbers(series, missing)
-    text = as_text(series, notes)
-    if _is_canonical(text, attribute, missing):
-        return text
-    if missing:
-        text = text.set(text.str.strip_chars().is_in(list(missing)), None)
-    if isinstance(attribute.if_missing, MissingAs) and text.null_count():
-        notes.append(f"{name}: {text.null_count():,} missing published as {attribute.if_missing.as_!r}.")
-        text = text.fill_null(attribute.if_missing.as_)
-    table = canonical_spellings(text, fold_case=attribute.case == "fold")
-    changed = table.filter(pl.col("text") != pl.col("spelling"))
-    if changed.height:
-        first = changed.row(0)
-        notes.append(
-            f"{name}: {changed.height:,} spelling{'s' * (changed.height > 1)} merged with another, "
-            f"such as {first[0]!r} with {first[1]!r}."
-        )
-        text = text.replace_strict(table["text"], table["spelling"], default=None)
-    return text.set(text == "", None).rename(name)
-
-
-def _is_canonical(text: pl.Series, attribute: Attribute, missing: Sequence[str]) -> bool:
-    """Whether no text is missing, and each stands for itself: looked up once for each different text."""
-    texts = text.unique()
-    if texts.null_count() or texts.str.strip_chars().is_in(["", *missing]).any():
-        return False
-    frame = texts.to_frame("text").select(
-        tidy=skeleton(pl.col("text"), fold_case=False) == pl.col("text"),
-        core=skeleton(pl.col("text"), fold_case=attribute.case == "fold"),
-    )
-    return bool(frame["tidy"].all()) and frame["core"].n_unique() == texts.len()
-
-
-def as_text(series: pl.Series, notes: list[str]) -> pl.Series:
-    """Any column as text, each value in one form: whole floats without a point, dates in ISO form."""
-    kind = series.dtype
-    if kind == pl.String:
-        return series
-    if kind.is_float():
-        whole = series.drop_nulls().drop_nans()
-        if whole.is_infinite().any():
-            raise InputError(f"{series.name!r} holds an infinite value. Correct it or leave the row out.")
-        series = series.fill_nan(None)
-        series = series.set(series == 0, 0.0)  # −0.0 becomes 0.0
-        if (whole == whole.floor()).all() and bool((whole.abs() < 2**53).all()):
-            return series.cast(pl.Int64).cast(pl.String)
-        return series.cast(pl.String)
-    if kind == pl.Object or kind.is_nested() or kind == pl.Binary:
-        raise InputError(f"{series.name!r} holds {kind}, not single values. Unnest it or leave it out.")
-    if kind == pl.Null:
-        return series.cast(pl.String)
-    if not (kind.is_integer() or kind.is_temporal() or kind.is_decimal() or kind == pl.Boolean):
-        notes.append(f"{series.name}: read as text (it was {kind}).")
-    return series.cast(pl.String)
-
-
-def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
-    """A column as Int64 where every value is whole, else Float64; never a rounded value."""
-    name, kind = series.name, series.dtype
-    if kind.is_integer():
-        try:
-            return series.cast(pl.Int64)
-        except pl.exceptions.InvalidOperationError:
-            raise InputError(
-                f"{name!r} holds whole numbers beyond 64 bits. Use type: text to keep them exact."
-            ) from None
-    if kind == pl.String:
-        text = series.str.strip_chars()
-        text = text.set(text.is_in(list(missing)), None)
-        if text.str.contains(r"^-?\d+$").all():
-            whole = text.cast(pl.Int64, strict=False)
-            if whole.null_count() > text.null_count():
-                bad = text.filter(whole.is_null() & text.is_not_null())[0]
-                raise InputError(f"{name!r} holds {bad}, beyond 64 bits. Use type: text to keep it exact.")
-            return whole
-        decimal = text.str.contains(r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$")
-        if not decimal.all():
-            at = int((~decimal).fill_null(False).arg_true()[0])
-            raise InputError(
-                f"{name!r} is a number in the policy, row {at + 1} holds {text[at]!r}. Correct it, declare it in "
-                "`missing`, or use type: text."
-            )
-        digits = (
-            text.str.replace(r"[eE].*$", "").str.replace_all(r"[-.]", "").str.strip_chars_start("0").str.len_bytes()
-        )
-        if (digits > 15).any():
-            bad = text.filter(digits > 15)[0]
-            raise InputError(f"{name!r} holds {bad}, more digits than a number keeps. Use type: text, or round it.")
-        series = text.cast(pl.Float64)
-    elif kind.is_decimal():
-        series = series.cast(pl.Float64)
-    elif not kind.is_float():
-        raise InputError(f"{name!r} is a number in the policy, but the column holds {kind}. Use type: text.")
-    series = series.cast(pl.Float64).fill_nan(None)
-    if series.is_infinite().any():
-        raise InputError(f"{name!r} holds an infinite value. Correct it or leave the row out.")
-    if (series == series.floor()).all() and bool((series.abs() < 2**53).all()):
-        return series.cast(pl.Int64)
-    return series.set(series == 0, 0.0)  # −0.0 becomes 0.0
 
 
 def _rows_with_secrets(
@@ -386,18 +279,18 @@ def _hierarchy_for(
     return tree, np.array(leaf_of, dtype=np.int32)
 
 
-def _canonical_order(codes: list[Codes]) -> npt.NDArray[np.int64]:
-    """The order of rows by their codes, first column first; equal rows are interchangeable.
+def _in_canonical_order(codes: list[Codes]) -> list[Codes]:
+    """The columns with their rows in order, first column first.
 
     Quasi attributes come first: rows of a table that shows nothing else are then in order already.
     """
-    width, packed = 1, np.zeros(codes[0].size, np.int64)
-    for column in codes:
-        size = int(column.max(initial=0)) + 1
-        width *= size
-        if width >= 2**63:  # too many combinations for one number each
-            frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
-            return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.int64)
+    sizes = [int(column.max(initial=0)) + 1 for column in codes]
+    if math.prod(sizes) >= 2**63:  # too many combinations for one number each
+        frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
+        return [column.to_numpy() for column in frame.sort(frame.columns)]
+    packed = np.zeros(codes[0].size, np.int64)
+    for column, size in zip(codes, sizes, strict=True):
         packed *= size
         packed += column
-    return np.argsort(packed)
+    packed.sort()
+    return [unpacked(packed, size) for size in reversed(sizes)][::-1]

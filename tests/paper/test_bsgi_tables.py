@@ -20,6 +20,7 @@ from pluralis.publish import publish
 from pluralis.randomness import Draw, Key
 from pluralis.space import space_of
 from pluralis.table import Table, encode
+from tables import sources
 
 TABLE_1 = pl.DataFrame(
     [
@@ -68,7 +69,7 @@ def table(policy: Policy) -> Table:
 
 def tuples(table: Table, *numbers: int) -> list[int]:
     """The rows of t1, t2, …, as the table numbers them."""
-    place = {int(source) + 1: row for row, source in enumerate(table.source)}
+    place = {int(source) + 1: row for row, source in enumerate(sources(TABLE_1, table))}
     return [place[number] for number in numbers]
 
 

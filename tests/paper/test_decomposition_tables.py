@@ -24,7 +24,7 @@ from pluralis.publish import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table import Table, encode
 from tables import DECOMPOSITION_1 as TABLE_1
-from tables import KEY, policy_of
+from tables import KEY, policy_of, sources
 
 GROUP_1 = frozenset({"Alice", "Ella", "Gavin", "Carl"})
 GROUP_2 = frozenset({"Betty", "Finch", "Diana", "Helen"})
@@ -50,15 +50,14 @@ def planned(table: Table, policy: Policy, key: Key, variant: str) -> Plan:
 
 
 def people(table: Table, plan: Plan) -> list[frozenset[str]]:
-    names = TABLE_1["name"].to_list()
+    names = TABLE_1["name"][sources(TABLE_1, table)]
     return [
-        frozenset(names[table.source[row]] for row in np.flatnonzero(plan.group_of == group))
-        for group in range(plan.groups)
+        frozenset(names[row] for row in np.flatnonzero(plan.group_of == group).tolist()) for group in range(plan.groups)
     ]
 
 
 def rows_of(table: Table, names: frozenset[str]) -> list[int]:
-    return [row for row, source in enumerate(table.source) if TABLE_1["name"][int(source)] in names]
+    return [row for row, source in enumerate(sources(TABLE_1, table)) if TABLE_1["name"][source] in names]
 
 
 def test_table_4_one_attribute():

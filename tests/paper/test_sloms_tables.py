@@ -16,7 +16,7 @@ from pluralis.publish import assemble
 from pluralis.randomness import Draw, Key
 from pluralis.table import Table, encode
 from pluralis.whd import whd
-from tables import SLOMS_1, policy_of
+from tables import SLOMS_1, policy_of, sources
 
 DRAW = Draw(Key.test())
 SECRETS = ("occupation", "salary", "physician", "disease")
@@ -40,9 +40,14 @@ def table_for(policy: Any) -> Table:
     return encode(SLOMS_1, policy)
 
 
+def numbers(table: Table) -> np.ndarray:
+    """The rows of the table as the paper numbers its tuples."""
+    return np.array(sources(SLOMS_1, table)) + 1
+
+
 def rows_of(table: Table, groups: list[tuple[int, ...]]) -> np.ndarray:
     """The group of every row of the table, where groups are given as the paper numbers its tuples."""
-    number = {place + 1: row for row, place in enumerate(table.source.tolist())}
+    number = {place + 1: row for row, place in enumerate(sources(SLOMS_1, table))}
     group_of = np.full(table.rows, LEFT_OUT, np.int64)
     for i, group in enumerate(groups):
         group_of[[number[tuple_] for tuple_ in group]] = i
@@ -67,14 +72,14 @@ def test_msb_over_all_four_keeps_three_of_nine(variant: str) -> None:
     policy = policy_for("msb", *SECRETS, variant=variant, suppress=0.7)
     table = table_for(policy)
     plan = method_for(policy).plan(table, policy, DRAW)
-    assert sorted((table.source[plan.group_of != LEFT_OUT] + 1).tolist()) == [5, 6, 7]
+    assert sorted((numbers(table)[plan.group_of != LEFT_OUT]).tolist()) == [5, 6, 7]
 
 
 def test_priorities_of_mmdcf() -> None:
     """7 for t1; 6 for t4, t5 and t9 once clerks and 4000+ are shielded; 5 for t6 where t5 came second."""
     policy = policy_for("msb", "occupation", "salary")
     table = table_for(policy)
-    tuple_of = (table.source + 1).tolist()
+    tuple_of = numbers(table).tolist()
     oracle = Msb([table["occupation"], table["salary"]], [3, 3], range(table.rows))
     oracle.first = {oracle.values(row): row for row in reversed(range(table.rows))}
     ranked = {tuple_of[rows[0]]: priority for priority, _, rows in oracle.buckets()}
@@ -89,9 +94,9 @@ def test_the_first_group_begins_with_the_clerk_of_4000(i: int) -> None:
     policy = policy_for("msb", "occupation", "salary", suppress=0.7)
     table = table_for(policy)
     plan = method_for(policy).plan(table, policy, Draw(Key(bytes([i] * 32))))
-    clerk = int(np.flatnonzero(table.source == 0)[0])
+    clerk = int(np.flatnonzero(numbers(table) == 1)[0])
     assert plan.group_of[clerk] != LEFT_OUT
-    others = table.source[(plan.group_of == plan.group_of[clerk])] + 1
+    others = numbers(table)[plan.group_of == plan.group_of[clerk]]
     assert set(others.tolist()) & {4, 5, 9}
 
 

@@ -31,6 +31,7 @@ from pluralis.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.space import space_of
 from pluralis.table import Table, encode
+from tables import sources
 
 DRAW = Draw(Key.test())
 TREE = """\
@@ -263,7 +264,7 @@ def test_naive_loss_is_the_textbook_formula(sketch, folder):
     case = sketch.placed(folder)
     table = case.table()
     rows = list(range(0, table.rows, 2))
-    raw = case.frame[table.source.tolist()]
+    raw = case.frame[sources(case.frame, table)]
     total = Fraction(0)
     for column in table.quasi:
         every, mine = set(raw[column.name]), set(raw[column.name][rows])
@@ -479,7 +480,7 @@ def contents(case: Case, plan: Plan | None) -> list[list[str]] | None:
     if plan is None:
         return None
     held = [repr(row) for row in case.frame.select(sorted(case.frame.columns)).rows()]
-    source = case.table().source
+    source = sources(case.frame, case.table(), case.policy.person)
     return sorted(sorted(held[source[row]] for row in group) for group in groups_of(plan))
 
 

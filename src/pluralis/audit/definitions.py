@@ -14,57 +14,95 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+Numbers = npt.NDArray[np.int64]
 _ROUNDING = 1e-9
 
 
-class Measure(NamedTuple):
-    """A model: what is computed for a class, which end is the weak one, and when it is enough."""
+@dataclass(frozen=True)
+class Classes:
+    """How many people hold each value: `held`, class by class; the values of a class begin at `first`."""
 
-    value: Callable[[int], pl.Expr]
-    weakest: Callable[[pl.Expr], pl.Expr]
-    enough: Callable[[pl.Expr, int, float], pl.Expr]
+    held: Numbers
+    first: Numbers
+
+    @cached_property
+    def size(self) -> Numbers:
+        return np.add.reduceat(self.held, self.first)
+
+    @cached_property
+    def top(self) -> Numbers:
+        return np.maximum.reduceat(self.held, self.first)
+
+    @cached_property
+    def values(self) -> Numbers:
+        return np.diff(self.first, append=self.held.size)
+
+    def tail(self, l: int) -> Numbers:
+        """n_l + n_{l+1} + …"""
+        number = np.repeat(np.arange(self.first.size), self.values)
+        falling = self.held[np.lexsort((-self.held, number))]
+        place = np.arange(self.held.size) - self.first[number]
+        return np.add.reduceat(np.where(place >= l - 1, falling, 0), self.first)
+
+    @property
+    def perplexity(self) -> npt.NDArray[np.float64]:
+        """The exponential of the entropy."""
+        share = self.held / np.repeat(self.size, self.values)
+        return np.exp(-np.add.reduceat(share * np.log(share), self.first))
+
+
+class Measure(NamedTuple):
+    """A model: what is computed for each class, which end is the weak one, what is enough, and what is promised."""
+
+    value: Callable[[Classes, int], npt.NDArray[np.float64]]
+    weakest: Callable[[npt.NDArray[np.float64]], np.intp]
+    enough: Callable[[Classes, int, float], npt.NDArray[np.bool_]]
     promised: Callable[[int, float], float]
 
 
-def _sorted_counts() -> pl.Expr:
-    return pl.col("count").sort(descending=True)
+def _odds(of: Classes, l: int) -> npt.NDArray[np.float64]:
+    tail = of.tail(l).astype(np.float64)
+    odds: npt.NDArray[np.float64] = np.divide(of.top, tail, out=np.full(tail.size, np.inf), where=tail > 0)
+    return odds
 
 
 MODELS: dict[str, Measure] = {
     "frequency": Measure(
-        value=lambda l: pl.col("count").max() / pl.col("count").sum(),
-        weakest=lambda value: value.max(),
-        enough=lambda value, l, c: pl.col("top") * l <= pl.col("size"),
+        value=lambda of, l: of.top / of.size,
+        weakest=np.argmax,
+        enough=lambda of, l, c: of.top * l <= of.size,
         promised=lambda l, c: 1 / l,
     ),
     "distinct": Measure(
-        value=lambda l: pl.len().cast(pl.Float64),
-        weakest=lambda value: value.min(),
-        enough=lambda value, l, c: value >= l,
+        value=lambda of, l: of.values.astype(np.float64),
+        weakest=np.argmin,
+        enough=lambda of, l, c: of.values >= l,
         promised=lambda l, c: float(l),
     ),
     "entropy": Measure(
-        value=lambda l: (pl.col("count") / pl.col("count").sum()).entropy(normalize=False).exp(),
-        weakest=lambda value: value.min(),
-        enough=lambda value, l, c: value.log() >= math.log(l) - _ROUNDING,
+        value=lambda of, l: of.perplexity,
+        weakest=np.argmin,
+        enough=lambda of, l, c: np.log(of.perplexity) >= math.log(l) - _ROUNDING,
         promised=lambda l, c: float(l),
     ),
     "recursive": Measure(
-        value=lambda l: pl.col("count").max() / _sorted_counts().slice(l - 1).sum(),
-        weakest=lambda value: value.max(),
-        enough=lambda value, l, c: pl.col("top") < c * pl.col("tail"),
+        value=_odds,
+        weakest=np.argmax,
+        enough=lambda of, l, c: of.top < c * of.tail(l),
         promised=lambda l, c: c,
     ),
     "unique-distinct": Measure(
-        value=lambda l: pl.len().cast(pl.Float64),
-        weakest=lambda value: value.min(),
-        enough=lambda value, l, c: (pl.col("top") == 1) & value.is_between(l, l + 1),
+        value=lambda of, l: of.values.astype(np.float64),
+        weakest=np.argmin,
+        enough=lambda of, l, c: (of.top == 1) & (of.values >= l) & (of.values <= l + 1),
         promised=lambda l, c: float(l),
     ),
 }
@@ -99,31 +137,23 @@ def diversity(
     (True, 2.0)
     """
     measure = MODELS[model]
-    number, held, order = _counted(rows, classes, attribute, count)
-    counts = pl.DataFrame({"class": pl.Series(number).set_sorted(), "count": held, "row": order})
-    per_class = counts.group_by("class", maintain_order=True).agg(
-        measure.value(l).alias("value"),
-        pl.col("count").sum().alias("size"),
-        pl.col("count").max().alias("top"),
-        pl.col("row").first(),
-        *([_sorted_counts().slice(l - 1).sum().alias("tail")] if model == "recursive" else []),
-    )
-    judged = per_class.with_columns(measure.enough(pl.col("value"), l, c).alias("enough"))
-    failing = judged.filter(~pl.col("enough"))
-    pool = failing if failing.height else judged
-    extreme = pool.select(measure.weakest(pl.col("value"))).item()
-    weakest = pool.filter(pl.col("value") == extreme).row(0, named=True)
+    number, held, row = _counted(rows, classes, attribute, count)
+    of = Classes(held, np.flatnonzero(np.diff(number, prepend=-1)))
+    value, enough = measure.value(of, l), measure.enough(of, l, c)
+    pool = np.arange(value.size) if enough.all() else np.flatnonzero(~enough)
+    weakest = int(pool[measure.weakest(value[pool])])
+    witness = int(row[of.first[weakest]])
     return Diversity(
-        holds=failing.height == 0,
-        measured=float(weakest["value"]),
-        top_share=float(judged.select((pl.col("top") / pl.col("size")).max()).item()),
-        witness={name: rows[name][weakest["row"]] for name in classes},
+        holds=bool(enough.all()),
+        measured=float(value[weakest]),
+        top_share=float((of.top / of.size).max()),
+        witness={name: rows[name][witness] for name in classes},
     )
 
 
 def _counted(
     rows: pl.DataFrame, classes: list[str], attribute: str, count: str | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Numbers, Numbers, Numbers]:
     """For each class and value, in order: the number of the class, how many people hold the value, one of its rows."""
     packed = np.zeros(rows.height, np.int64)
     for name in [*classes, attribute]:
@@ -143,7 +173,7 @@ def _counted(
     return packed[first] // size, held, order[first]
 
 
-def _places(series: pl.Series) -> npt.NDArray[np.int64]:
+def _places(series: pl.Series) -> Numbers:
     """The place of each value among the different ones."""
     if series.dtype.is_integer() and not series.null_count() and series.is_sorted():
         return np.cumsum(np.diff(series.to_numpy(), prepend=series[0]) > 0, dtype=np.int64)

@@ -35,3 +35,16 @@ def sort_if_nearly(keys, moves):
         if moves < 0:
             return False
     return True
+
+
+@njit(cache=True)
+def unpacked(numbers, size):
+    """The last digit of each number in a system of `size` digits; `numbers` are left without it."""
+    digits = np.empty(numbers.size, np.int32)
+    base = np.uint64(size)
+    for i in range(numbers.size):
+        number = np.uint64(numbers[i])
+        rest = number // base
+        digits[i] = number - rest * base
+        numbers[i] = rest
+    return digits

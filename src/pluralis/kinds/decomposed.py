@@ -15,9 +15,11 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from pluralis.kernels.order import stable_order
+from pluralis.kernels.sets import largest_share
 from pluralis.kinds.parts import (
     ATTRIBUTE,
     COUNT,
@@ -35,11 +37,13 @@ from pluralis.kinds.parts import (
     stated,
     value_rows,
 )
-from pluralis.plan import LEFT_OUT, Plan
+from pluralis.plan import Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.release import Claim
 from pluralis.table import Column, Table
+
+_NONE = np.empty((0, 2), np.int64)
 
 
 def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
@@ -55,13 +59,16 @@ def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
 
 def _with_added(plan: Plan, column: Column, kept: Kept) -> tuple[Column, Kept]:
     """A column and the rows of its groups, with a row more for each value that was added to a group."""
-    added = plan.added.get(column.name, np.empty((0, 2), np.int64))
+    added = plan.added.get(column.name, _NONE)
+    if not added.size:
+        return column, kept
     number_of = np.zeros(plan.groups, np.int64)
     number_of[plan.group_of[kept.rows]] = kept.number
-    codes = np.concatenate([column.codes[kept.rows], added[:, 1].astype(np.int32)])
-    numbers = np.concatenate([kept.number, number_of[added[:, 0]]])
+    numbers = number_of[added[:, 0]]
+    places = np.searchsorted(kept.number, numbers)  # rows stay group by group
+    codes = np.insert(column.codes[kept.rows], places, added[:, 1])
     longer = Column(column.name, column.role, column.type, codes, column.values, column.has_missing)
-    return longer, Kept(np.arange(codes.size), numbers)
+    return longer, Kept(np.arange(codes.size), np.insert(kept.number, places, numbers))
 
 
 def _joint(table: Table, policy: Policy, kept: Kept) -> Part:
@@ -93,21 +100,20 @@ def breaks(plan: Plan, table: Table) -> Iterator[str]:
     yield EXACT
     others = [column for column in table.sensitive if column.name != plan.primary]
     if others and plan.sensitive_table != "none":
-        share, name = max((_best_guess(plan, column), column.name) for column in others)
+        order = stable_order(plan.group_of + 1, plan.groups + 1)[plan.left_out :]
+        share, name = max((_best_guess(plan, column, order), column.name) for column in others)
         yield (
             f"skewness: a set does not say how common its values are; whoever weighs the set of a group by the "
             f"sensitive table guesses {name} with {math.floor(100 * share)} % or more in some group"
         )
 
 
-def _best_guess(plan: Plan, column: Column) -> float:
+def _best_guess(plan: Plan, column: Column, order: npt.NDArray[np.int64]) -> float:
     """The largest share that one value has of a group's set, each value weighed by how common it is."""
-    rows = np.flatnonzero(plan.group_of != LEFT_OUT)
-    added = plan.added.get(column.name, np.empty((0, 2), np.int64))
-    groups = np.concatenate([plan.group_of[rows], added[:, 0]])
-    codes = np.concatenate([column.codes[rows], added[:, 1]])
-    order = stable_order(groups, plan.groups)
-    (group, code), _ = counted([(groups[order], plan.groups), (codes[order], column.size)])
-    weight = np.bincount(column.codes[rows], minlength=column.size)[code].astype(np.float64)
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    return float((np.maximum.reduceat(weight, starts) / np.add.reduceat(weight, starts)).max())
+    groups, codes = plan.group_of[order], column.codes[order]
+    common = np.bincount(codes, minlength=column.size)
+    added = plan.added.get(column.name, _NONE)
+    if added.size:
+        places = np.searchsorted(groups, added[:, 0])
+        groups, codes = np.insert(groups, places, added[:, 0]), np.insert(codes, places, added[:, 1])
+    return float(largest_share(groups, codes, common))

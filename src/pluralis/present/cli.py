@@ -56,7 +56,6 @@ def demo(
     from pluralis.datasets.demo import POLICY
     from pluralis.datasets.hospital import hospital_discharges
     from pluralis.io import write_csv_bytes
-    from pluralis.metrics import measure as measure_loss
     from pluralis.policy import Policy
     from pluralis.present.show import show_loss, show_verdict
     from pluralis.publish import key_for
@@ -76,7 +75,7 @@ def demo(
             out / "discharges.csv", Policy.read(out / "policy.yaml"), key=key_for(out / "release")
         )
         verdict = publication.save(out / "release", replace=True)
-        loss = measure_loss(publication, publication.original)
+    loss = publication.loss
     if as_json:
         _print_json({"folder": str(out), "verdict": verdict.to_dict(), "loss": loss.to_dict()})
         return
