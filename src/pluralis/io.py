@@ -33,7 +33,7 @@ MAX_FIELD = 128 << 10
 MAX_COLUMNS = 10_000
 MAX_ROWS = 2**32 - 2
 SEPARATORS = ",;\t|"
-ROW_GROUP = 1 << 18
+ROW_GROUP = 1 << 20
 COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
 
 _ENDINGS = tuple(ending + packed for ending in (".csv", ".tsv", ".txt") for packed in ("", ".gz"))
@@ -250,18 +250,28 @@ def _read_parquet(path: Path) -> pl.DataFrame:
 def write_parquet_bytes(frame: pl.DataFrame) -> bytes:
     """A frame as Parquet. Equal frames give equal bytes, however they came about.
 
-    Categories are written as text: a categorical column carries its whole dictionary, also what no row holds.
+    Categories are written as text: a categorical column carries its whole dictionary, also what no row holds. Sets keep
+    a dictionary, of what they hold: as text they would take many times as long to write and to read.
     """
-    plain = frame.with_columns(frame[name].cast(_uncategorised(kind)) for name, kind in frame.schema.items())
+    plain = frame.with_columns(_uncategorised(frame[name]) for name in frame.columns)
     buffer = io.BytesIO()
     plain.rechunk().write_parquet(buffer, compression=COMPRESSION, row_group_size=ROW_GROUP)
     return buffer.getvalue()
 
 
-def _uncategorised(kind: Any) -> Any:
+def _uncategorised(column: pl.Series) -> pl.Series:
+    kind = column.dtype
     if isinstance(kind, (pl.Categorical, pl.Enum)):
-        return pl.String()
-    return pl.List(_uncategorised(kind.inner)) if isinstance(kind, pl.List) else kind
+        return column.cast(pl.String)
+    if not isinstance(kind, pl.List) or not isinstance(kind.inner, (pl.Categorical, pl.Enum)):
+        return column
+    held = column.explode().unique().drop_nulls().cast(pl.String).sort()
+    if isinstance(kind.inner, pl.Enum):
+        if held.len() == kind.inner.categories.len():
+            return column
+        used = set(held)
+        held = kind.inner.categories.filter(kind.inner.categories.is_in(list(used)))
+    return column.cast(pl.List(pl.String)).cast(pl.List(pl.Enum(held)))
 
 
 # tables in memory -------------------------------------------------------------------------------------------

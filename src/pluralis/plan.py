@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from pluralis.addition import Design
 from pluralis.hierarchy import Hierarchy
 
 LEFT_OUT = -1
@@ -48,6 +49,9 @@ class Plan:
     slices           which sensitive attributes are published together (`sliced`)
     added            per attribute, (group, code) pairs: values added to what the rows of a group hold (`decomposed`)
     primary          the attribute of which every group holds each value once (`decomposed`)
+    sets             per attribute, the codes of the set that stands for each row's value, in order (`candidates`)
+    designs          per attribute, how those sets were drawn (`candidates`)
+    claim            what is promised of them (`candidates`)
     sensitive_table  how the sensitive columns are published beside the groups (`decomposed`);
                      `auto` leaves it to the audit
     """
@@ -59,6 +63,9 @@ class Plan:
     slices: tuple[Slice, ...] = ()
     added: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
     primary: str | None = None
+    sets: Mapping[str, npt.NDArray[np.int32]] = field(default_factory=dict)
+    designs: Mapping[str, Design] = field(default_factory=dict)
+    claim: Literal["posterior", "set-size"] = "posterior"
     sensitive_table: Literal["joint", "marginals", "none", "auto"] = "joint"
     notes: tuple[str, ...] = ()
 

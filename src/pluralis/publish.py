@@ -20,6 +20,7 @@ import numpy as np
 from pluralis.audit import Verdict, audit
 from pluralis.errors import AuditFailed, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
+from pluralis.identity import shared_draws
 from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
 from pluralis.kinds import KINDS
 from pluralis.kinds.parts import column_info, refuse_taken_names
@@ -31,7 +32,7 @@ from pluralis.present.readme import release_readme
 from pluralis.present.report import render_report
 from pluralis.progress import stage
 from pluralis.randomness import Draw, Key
-from pluralis.release import MANIFEST, README, Manifest, Release
+from pluralis.release import MANIFEST, README, Manifest, Release, with_set_labels
 from pluralis.table import Table, encode
 
 Format = Literal["parquet", "csv"]
@@ -83,7 +84,7 @@ class Publication(Release):
         tables = []
         for info in self.manifest.tables:
             frame = self.tables[info.name]
-            data = write_csv_bytes(frame) if format == "csv" else write_parquet_bytes(frame)
+            data = write_csv_bytes(with_set_labels(frame)) if format == "csv" else write_parquet_bytes(frame)
             file = f"{info.file.removesuffix('.parquet')}.{format}"
             to.write(file, data)
             tables.append(info.model_copy(update={"file": file, "sha256": hashlib.sha256(data).hexdigest()}))
@@ -112,7 +113,7 @@ class Publication(Release):
 def _require_same_key(private: Path, key: Key) -> None:
     """A second key for the same private folder would make two releases of the same people: refuse it."""
     file = private / "key"
-    if file.exists() and Key.read(file) != key:
+    if file.exists() and not key.repeats(Key.read(file)):
         folder = private.with_name(private.name.removesuffix(PRIVATE))
         raise OutputError(
             f"{private.name} holds another key, of an earlier release. Publish with that key (the command line does so "
@@ -142,6 +143,8 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
         table = encode(original, policy)
     original = original.select(name for name in original.columns if name in policy.columns)  # the rest is not needed
     plan = method.plan(table, policy, Draw(key))
+    designs = {name: {**d.to_dict(), "l": d.l, "attempt": d.attempt} for name, d in plan.designs.items()}
+    key = key.with_designs(designs)
     with stage("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
     said = (*notes, *table.notes, *plan.notes, *_told(release))
@@ -183,6 +186,15 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
     return release
 
 
+def _addition(plan: Plan, table: Table) -> dict[str, object]:
+    """How the sets of each attribute were drawn, and how much more the counts vary where people have several rows."""
+    effects = {name: shared_draws(table, table[name]) for name in plan.designs}
+    return {
+        name: design.to_dict() | ({"effect": effects[name]} if effects[name] != 1.0 else {})
+        for name, design in plan.designs.items()
+    }
+
+
 def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
     kind = KINDS[plan.kind]
     parts = kind.tables(plan, table, policy, draw)
@@ -202,6 +214,7 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         "options": method.model_dump(exclude={"variant"}),
         **({"primary": plan.primary} if plan.primary else {}),
         **({"domains": domains} if domains else {}),
+        **({"addition": _addition(plan, table)} if plan.designs else {}),
         **({"weights": weights} if weights else {}),
         **({"missing": policy.missing} if policy.missing != [""] else {}),
         **({"missing_as": instead} if instead else {}),

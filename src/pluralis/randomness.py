@@ -3,16 +3,20 @@
 Whatever decides privacy (which row meets which, the numbering of groups) is a function of the publisher's key.
 A subkey is BLAKE2b over the key and the purpose; SHAKE-256 stretches it into as many words as are needed. The
 words meet the rows in the table's canonical order, so the same table and key give the same draws whatever the
-order of the input, and nobody without the key can repeat them.
+order of the input, and nobody without the key can repeat them. Where a draw must not depend on other rows, the subkey
+is that of SipHash, a keyed function, over what the row is (`identity`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +31,15 @@ KEY_BYTES = 32
 class Key:
     """The publisher's secret: 32 bytes that never enter a release.
 
+    `designs` is what earlier releases under this key decided and later ones must repeat (see `addition`): a set that is
+    drawn again from another design can be intersected with the first.
+
     >>> Key.test().is_test, Key.new().is_test
     (True, False)
     """
 
     secret: bytes
+    designs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if len(self.secret) != KEY_BYTES:
@@ -52,19 +60,30 @@ class Key:
         path = Path(path)
         if not path.is_file():
             raise InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
-        text = path.read_text(encoding="ascii", errors="replace").strip()
+        text, _, designs = path.read_text(encoding="utf-8", errors="replace").strip().partition("\n")
         try:
-            return cls(bytes.fromhex(text))
+            return cls(bytes.fromhex(text), json.loads(designs) if designs else {})
         except ValueError:
             raise InputError(f"{path.name} holds no key: expected {2 * KEY_BYTES} hexadecimal digits.") from None
 
     def write(self, path: Path) -> None:
         """Write the key where nothing is yet, readable by its owner alone."""
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(self.secret.hex() + "\n")
+            if self.designs:
+                file.write(json.dumps(self.designs, ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+    def with_designs(self, designs: Mapping[str, Mapping[str, Any]]) -> Key:
+        """The same key, with more to repeat."""
+        return replace(self, designs={**self.designs, **designs})
+
+    def repeats(self, other: Key) -> bool:
+        """Whether it is the same secret, and holds to everything that the other decided."""
+        same = secrets.compare_digest(self.secret, other.secret)
+        return same and all(self.designs.get(name) == design for name, design in other.designs.items())
 
     @property
     def is_test(self) -> bool:
@@ -87,8 +106,15 @@ class Draw:
 
     def words(self, count: int, purpose: str) -> npt.NDArray[np.uint64]:
         """`count` independent 64-bit words; another purpose gives other words."""
-        subkey = hashlib.blake2b(purpose.encode(), key=self.key.secret, digest_size=32).digest()
-        return np.frombuffer(hashlib.shake_256(subkey).digest(8 * count), dtype="<u8")
+        return np.frombuffer(hashlib.shake_256(self._subkey(purpose)).digest(8 * count), dtype="<u8")
+
+    def pair(self, purpose: str) -> tuple[np.uint64, np.uint64]:
+        """The key of a function of rows (SipHash), for what must not depend on other rows."""
+        first, second = np.frombuffer(self._subkey(purpose)[:16], dtype="<u8")
+        return first, second
+
+    def _subkey(self, purpose: str) -> bytes:
+        return hashlib.blake2b(purpose.encode(), key=self.key.secret, digest_size=32).digest()
 
     def permutation(self, count: int, purpose: str) -> npt.NDArray[np.int64]:
         """A uniform random order of 0 … count-1 (equal words, one chance in 2^64 a pair, keep their order)."""

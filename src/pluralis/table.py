@@ -79,6 +79,7 @@ class Table:
     columns: dict[str, Column]
     rows: int
     person: Codes | None = None
+    people: pl.Series | None = None  # who each code of `person` is
     dropped: int = 0
     notes: tuple[str, ...] = ()
 
@@ -129,7 +130,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
         name: _encode_column(column.filter(keep) if dropped else column, used[name], policy)
         for name, column in series.items()
     }
-    people = None if person is None else _ranks(person.filter(keep) if dropped else person)[0]
+    people, names = (None, None) if person is None else _ranks(person.filter(keep) if dropped else person)
     rows = frame.height - dropped
     by_role = sorted(columns.values(), key=lambda column: ("quasi", "plain", "sensitive").index(column.role))
     ordered = _in_canonical_order([*(column.codes for column in by_role), *([people] if people is not None else [])])
@@ -138,6 +139,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
         columns={name: replace(column, codes=codes[name]) for name, column in columns.items()},
         rows=rows,
         person=None if people is None else ordered[-1],
+        people=names,
         dropped=dropped,
         notes=tuple(notes),
     )

@@ -45,8 +45,8 @@ def people() -> pl.DataFrame:
 
 
 NEEDS_K = {"kaca", "sloms"}  # they generalise to k-anonymity
-WITHOUT_K = {"anatomy", "decomposition", "msb"}  # they publish quasi values as they are
-ALONE = {"anatomy"}  # they protect one attribute
+WITHOUT_K = {"anatomy", "decomposition", "msb", "randomized-addition"}  # they publish quasi values as they are
+ALONE = {"anatomy", "tp"}  # they protect one attribute
 
 
 def attributes_for(method: str) -> dict[str, dict[str, Any]]:
@@ -78,6 +78,8 @@ def no_group_holds_a_person_twice(method: str, people: pl.DataFrame) -> None:
     table = encode(people, policy)
     plan = method_for(policy).plan(table, policy, Draw(Key.test()))
     assert table.person is not None
+    if plan.kind == "candidates":  # rows stand alone
+        return
     for group_of in [slice.group_of for slice in plan.slices] or [plan.group_of]:
         kept = group_of != LEFT_OUT
         pairs = list(zip(group_of[kept].tolist(), table.person[kept].tolist(), strict=True))
@@ -96,7 +98,9 @@ def same_key_same_tables_whatever_the_order(method: str, people: pl.DataFrame) -
 def another_key_another_numbering(method: str, people: pl.DataFrame) -> None:
     policy = policy_for(method)
     first, second = (publish(people, policy, key=Key(bytes([i] * 32))).tables for i in (1, 2))
-    assert not any(table.equals(second[name]) for name, table in first.items() if "group" in table.columns)
+    drawn = [name for name, table in first.items() if "group" in table.columns or name == "microdata"]
+    assert drawn
+    assert not any(first[name].equals(second[name]) for name in drawn)
 
 
 def input_untouched(method: str, people: pl.DataFrame) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pluralis.audit import bucketized, decomposed, generalized, sliced
+from pluralis.audit import bucketized, decomposed, generalized, sets, sliced
 from pluralis.audit.form import form_problems
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
@@ -61,6 +61,7 @@ def _agreement(problems: list[str]) -> Finding:
 
 _JUDGES: dict[str, Judge] = {
     "bucketized": bucketized,
+    "candidates": sets,
     "decomposed": decomposed,
     "generalized": generalized,
     "sliced": sliced,

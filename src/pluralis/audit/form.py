@@ -40,6 +40,8 @@ def form_problems(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> Iterat
 
 def _allowed(kind: str, name: str) -> set[frozenset[str]]:
     """The sets of roles that a table may have."""
+    if kind == "candidates":
+        return _with_or_without(frozenset({"quasi", "plain", "sensitive"}), "plain")
     if kind == "generalized":
         return {frozenset(roles) for roles in _with_or_without(_QUASI | {"sensitive"}, "plain", "sensitive", "quasi")}
     if name == "quasi":
@@ -76,7 +78,7 @@ def _numbers(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> Iterator[st
 def _claims(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
     quasi = {column.name for info in manifest.tables for column in info.named("quasi")}
     for claim in manifest.claims:
-        if claim.model not in (*MODELS, "candidates", "k-anonymity"):
+        if claim.model not in (*MODELS, "candidates", "posterior", "set-size", "k-anonymity"):
             raise ReleaseError(f"The claim {claim.rule!r} ({claim.model}) is not one that any release can make.")
         if claim.rule != claim_words(claim, manifest.kind):
             yield f"the claim {claim.rule!r} is not what its fields say."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pluralis.kinds import bucketized, decomposed, generalized, sliced
+from pluralis.kinds import bucketized, candidates, decomposed, generalized, sliced
 from pluralis.kinds.parts import Kind, Part
 
 __all__ = ["KINDS", "Kind", "Part"]
 
 KINDS: dict[str, Kind] = {
     "bucketized": bucketized,
+    "candidates": candidates,
     "decomposed": decomposed,
     "generalized": generalized,
     "sliced": sliced,

@@ -6,6 +6,7 @@ the release and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +39,30 @@ def distribution(published: pl.Series, column: ColumnInfo, original: pl.Series) 
     return _of_values(published, column, original)
 
 
+def estimated(shares: Mapping[str | int | float, float], column: ColumnInfo, original: pl.Series) -> Distribution:
+    """Compare estimated shares of values with the original's."""
+    if column.type == "number":
+        edges = _edges(original)
+        after = np.histogram([float(value) for value in shares], edges, weights=list(shares.values()))[0]
+        return _in_bins(column, edges, after, original)
+    return _by_name(column, {str(name): share for name, share in shares.items()}, original)
+
+
 def _of_numbers(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
+    edges = _edges(original)
+    ends = interval_ends(published, (edges[0], edges[-1])).drop_nulls().group_by("low", "high").agg(pl.len())
+    after = np.diff(_rows_below(edges, *(ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "len"))))
+    return _in_bins(column, edges, after / published.len(), original)
+
+
+def _edges(original: pl.Series) -> np.ndarray:
     numbers = original.drop_nulls().to_numpy()
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
-    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
-    ends = interval_ends(published, (low, high)).drop_nulls().group_by("low", "high").agg(pl.len())
-    after = np.diff(_rows_below(edges, *(ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "len"))))
-    after = after / published.len()
-    before = np.histogram(numbers, edges)[0] / max(1, original.len())
+    return np.linspace(low, high if high > low else low + 1, BINS + 1)
+
+
+def _in_bins(column: ColumnInfo, edges: np.ndarray, after: np.ndarray, original: pl.Series) -> Distribution:
+    before = np.histogram(original.drop_nulls().to_numpy(), edges)[0] / max(1, original.len())
     names = tuple(number_text(round(float(edge), 6)) for edge in edges[:-1])
     distance = 0.5 * float(np.abs(after - before).sum())
     return Distribution(column.name, column.role, names, tuple(before.tolist()), tuple(after.tolist()), distance)
@@ -63,13 +80,18 @@ def _rows_below(edges: np.ndarray, low: np.ndarray, high: np.ndarray, rows: np.n
 
 
 def _of_values(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
-    before = {name or _NONE: count / original.len() for name, count in original.value_counts().iter_rows()}
+    domain = [name or _NONE for name in original.unique(maintain_order=True)]
     after: dict[str, float] = {}
     leaves = _leaves_of(column)
     for label, rows in published.value_counts().iter_rows():
-        members = _members(label, column, leaves, list(before))
+        members = _members(label, column, leaves, domain)
         for member in members:
             after[member] = after.get(member, 0.0) + rows / len(members) / published.len()
+    return _by_name(column, after, original)
+
+
+def _by_name(column: ColumnInfo, after: dict[str, float], original: pl.Series) -> Distribution:
+    before = {name or _NONE: count / original.len() for name, count in original.value_counts().iter_rows()}
     names = sorted(set(before) | set(after), key=lambda name: (-before.get(name, 0.0), name))
     distance = 0.5 * sum(abs(before.get(name, 0.0) - after.get(name, 0.0)) for name in names)
     shown, rest = names[:SHOWN], names[SHOWN:]

@@ -39,8 +39,9 @@ def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
         [_core(original_values(original, c, manifest)).alias(name) for c, name in zip(columns, names, strict=True)]
     )
     rows = release.tables[quasi.name]
+    group = pl.Series(np.arange(rows.height)) if release.kind == "candidates" else rows[GROUP]
     shown = pl.DataFrame(
-        [_core(rows[c.name]).alias(name) for c, name in zip(columns, names, strict=True)] + [rows[GROUP].alias("g")]
+        [_core(rows[c.name]).alias(name) for c, name in zip(columns, names, strict=True)] + [group.alias("g")]
     )
     hidden = [_column(name, manifest) for name in _sensitive(manifest)]
     secrets = {column.name: _core(original_values(original, column, manifest)) for column in hidden}
@@ -69,6 +70,11 @@ def _shares(release: Release) -> list[tuple[pl.DataFrame, list[str]]]:
     parts: list[tuple[pl.DataFrame, list[str]]] = []
     for info in release.manifest.tables:
         rows = release.tables[info.name]
+        for name in (column.name for column in info.columns if column.sets):  # each row is a group of its own
+            own = rows.select(name).with_row_index(GROUP).with_columns(pl.col(GROUP).cast(pl.Int64)).explode(name)
+            members = own[name] if own[name].dtype.is_numeric() else own[name].cast(pl.String)
+            own = own.select(GROUP, _core(members).alias(name), pl.lit(1).alias("\0weight"))
+            parts.append((_shared(own, len(parts)), [name]))
         if not info.named("group") or info.named("quasi"):
             continue
         if info.named("attribute"):

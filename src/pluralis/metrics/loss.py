@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pluralis.addition import Design
 from pluralis.errors import InputError
 from pluralis.labels import ALL, interval_ends, read_set
 from pluralis.metrics.distortion import distortion
-from pluralis.metrics.distributions import Distribution, distribution
+from pluralis.metrics.distributions import Distribution, distribution, estimated
 from pluralis.metrics.kl import kl_divergence
 from pluralis.original import original_values
 from pluralis.release import GROUP, ColumnInfo, Release, TableInfo
@@ -84,11 +85,20 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
         average_group=float(rows.height / sizes.size),
         suppressed_share=left_out / total,
         group_sizes=dict(zip(values.tolist(), repeats.tolist(), strict=True)),
-        distributions=tuple(distribution(rows[column.name], column, true[column.name]) for column in shown),
+        distributions=tuple(_distribution(release, rows[c.name], c, true[c.name]) for c in shown),
         kl=kl_divergence(release, original),
         distortion=distortion(release, original) if changed else None,
         additional_loss=_additional_loss(release),
     )
+
+
+def _distribution(release: Release, published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
+    if not column.sets:
+        return distribution(published, column, original)
+    parameters = release.manifest.parameters
+    design = Design.of(parameters["addition"][column.name], parameters["l"][column.name])
+    shares = design.shares(design.codes(published))
+    return estimated(dict(zip(design.values, shares.tolist(), strict=True)), column, original)
 
 
 def _sizes(info: TableInfo, rows: pl.DataFrame) -> np.ndarray:
@@ -96,7 +106,14 @@ def _sizes(info: TableInfo, rows: pl.DataFrame) -> np.ndarray:
     if GROUP in info.names("group"):
         groups = rows[GROUP].to_numpy() if rows[GROUP].is_sorted() else np.sort(rows[GROUP].to_numpy())
         return np.diff(np.flatnonzero(np.diff(groups, prepend=-1)), append=groups.size)
-    return rows.group_by(info.names("quasi")).agg(pl.len().alias("\0size"))["\0size"].to_numpy().astype(np.int64)
+    names = info.names("quasi")
+    if [column.name for column in info.columns[: len(names)]] == names:  # rows are in order of them
+        first = np.ones(rows.height, np.bool_)
+        first[1:] = False
+        for name in names:
+            first[1:] |= ~rows[name].head(-1).eq_missing(rows[name].tail(-1)).to_numpy()
+        return np.diff(np.flatnonzero(first), append=rows.height)
+    return rows.group_by(names).agg(pl.len().alias("\0size"))["\0size"].to_numpy().astype(np.int64)
 
 
 def _additional_loss(release: Release) -> float | None:

@@ -24,6 +24,11 @@ _HOW_TO_READ = {
   equally likely.
 {_UNLINKED}
 """,
+    "candidates": f"""\
+{_EXACT}
+- A sensitive column holds a set of values: the true one, and others that were drawn. `manifest.json` says how, under
+  `addition`. Do not count members of sets: `pluralis query` estimates how often each value occurs, with error bars.
+""",
     "decomposed": f"""\
 {_EXACT}
 - `quasi` has a row for each person. `values` lists, for every `group` and sensitive attribute, the values that its rows
@@ -37,6 +42,7 @@ _HOW_TO_READ = {
 {_UNLINKED}
 """,
 }
+_SORTED = "- Rows are sorted; their order tells nothing.\n"
 _ORDER = "- Group numbers are random and rows are sorted; neither tells anything.\n"
 
 
@@ -49,7 +55,7 @@ def release_readme(manifest: Manifest) -> str:
         f"{manifest.suppressed:,} rows "
         "were left out. `manifest.json` describes every column.",
         "",
-        _HOW_TO_READ[manifest.kind] + _ORDER,
+        _HOW_TO_READ[manifest.kind] + (_SORTED if manifest.kind == "candidates" else _ORDER),
     ]
     if manifest.kind == "generalized" and not manifest.parameters.get("linked", True):
         lines.append(

@@ -34,9 +34,10 @@ MODELS = {
     "recursive": "in every group the commonest value occurs less than c times as often as those from rank l on.",
     "unique-distinct": "every group holds l different values, each once; l + 1 where a left-over row joined.",
 }
-AS_THEY_ARE = ("bucketized", "decomposed")  # kinds that publish quasi values unchanged
+AS_THEY_ARE = ("bucketized", "candidates", "decomposed")  # kinds that publish quasi values unchanged
 BY_GROUP = {
     "bucketized": ", counted for each group",
+    "candidates": ", among drawn values",
     "decomposed": ", as a set for each group",
     "sliced": ", counted for each group of its slice",
 }
@@ -45,7 +46,12 @@ POSSIBLE = (
     "it, whichever way the tables are joined. How likely each of them is, a set does not tell. Of the primary "
     "attribute, {primary}, a group holds each value once: at most 1/l."
 )
+ADDED = {
+    "posterior": "each value of a set is the true one with probability 1/l, to whoever knows how common each value is.",
+    "set-size": "every set holds l values. How likely each of them is, is not promised: see the top share.",
+}
 UNITS = {
+    "set-size": " values",
     "k-anonymity": " rows",
     "distinct": " values",
     "unique-distinct": " values",
@@ -53,8 +59,8 @@ UNITS = {
     "candidates": " values",
 }
 BEFORE_AND_AFTER = (
-    "How often each value occurs. The outline is the original. The filled bar is what an analyst sees who spreads "
-    "every published label evenly over its values. The distance is the share of rows that would have to change their "
+    "How often each value occurs. The outline is the original. The filled bar is what an analyst sees who {how}. "
+    "The distance is the share of rows that would have to change their "
     "value to get from one to the other (total variation)."
 )
 
@@ -111,7 +117,8 @@ def _headline(manifest: Manifest, verdict: Verdict, loss: Loss) -> Html:
     mark = tag("span", "✓" if good else "✗", class_="mark", aria_hidden="true")
     left_out = _count(manifest.suppressed, "row") if manifest.suppressed else "No row"
     alike = "class of equal labels" if manifest.kind == "sliced" else "group"
-    lead: list[str] = [f"{_count(manifest.rows, 'row')} in {loss.groups:,} {_several(alike, loss.groups)}. "]
+    groups = f" in {loss.groups:,} {_several(alike, loss.groups)}" if manifest.kind != "candidates" else ""
+    lead: list[str] = [f"{_count(manifest.rows, 'row')}{groups}. "]
     lead.append(f"{left_out} {_were(manifest.suppressed or 1)} left out. ")
     if good:
         lead += ["Before you sign, read ", tag("a", "what this method does not stop", href="#open"), "."]
@@ -165,6 +172,8 @@ def _facts(policy: Policy, manifest: Manifest) -> dict[str, Sequence[str]]:
     models: dict[str, str] = {model: MODELS[model] for model in asked}
     if manifest.kind == "decomposed":
         models = {"sets": POSSIBLE.format(primary=manifest.parameters.get("primary"))}
+    if manifest.kind == "candidates":
+        models = {model: ADDED[model] for model in dict.fromkeys(claim.model for claim in manifest.claims)}
     return {
         "Adversaries": _items(_someone(names, policy.quasi) for names in policy.knowledge),
         "Group size": [f"Every {alike} has at least {policy.k} rows."] if policy.k else [],
@@ -224,12 +233,16 @@ def _holds(policy: Policy, manifest: Manifest, verdict: Verdict) -> list[Html]:
         tag("p", "The audit measured each claim on the tables of the release, without regard to how they were made.")
     ]
     if claims:
-        head = ["Claim", "Promised", "Measured", "Top share", "Weakest group", "Holds"]
+        weakest = "Weakest set" if manifest.kind == "candidates" else "Weakest group"
+        head = ["Claim", "Promised", "Measured", "Top share", weakest, "Holds"]
         parts.append(table("Claim by claim", head, claims, 1, 2))
     if any(claim.l is not None for claim in manifest.claims):
         about = "The top share is the largest share that one value has in any group. The tick in its bar marks 1/l."
         if manifest.kind == "decomposed":
             about = "The top share is the largest that one value can be shown to have in any group. The tick marks 1/l."
+        if manifest.kind == "candidates":
+            about = "The top share is the best guess that any set allows, by the weights that the manifest states, or, "
+            about += "where it states none, by the shares that all sets show together. The tick marks 1/l."
         if not manifest.parameters.get("linked", True):
             about += " Sensitive columns are shuffled within each group, each on its own."
         parts.append(tag("p", about, class_="small"))
@@ -283,6 +296,8 @@ def _promise(claim: Claim, promised: float | None) -> str:
         return plain(promised)
     return {
         "frequency": f"at most {percentage(1 / claim.l)}",
+        "posterior": f"at most {percentage(1 / claim.l)}",
+        "set-size": f"{claim.l} values",
         "distinct": f"at least {claim.l} values",
         "entropy": f"at least {claim.l} even values",
         "recursive": f"ratio below {claim.c or 0:g}",
@@ -294,7 +309,7 @@ def _promise(claim: Claim, promised: float | None) -> str:
 def _measured(claim: Claim, value: float | None) -> str:
     if value is None or math.isnan(value):
         return NOTHING
-    if claim.model == "frequency" and claim.l:
+    if claim.model in ("frequency", "posterior") and claim.l:
         return percentage(value, beside=1 / claim.l)
     return plain(value) + UNITS.get(claim.model, "")
 
@@ -315,7 +330,9 @@ def _mark(holds: bool) -> Html:
 
 
 def _lost(manifest: Manifest, loss: Loss) -> list[Html]:
-    tiles = ((name, [tag("dd", figure), tag("dd", means)]) for name, (figure, means) in _figures(loss).items())
+    tiles = (
+        (name, [tag("dd", figure), tag("dd", means)]) for name, (figure, means) in _figures(manifest, loss).items()
+    )
     by_loss = sorted(loss.ncp_by_attribute.items(), key=lambda item: (-item[1], item[0]))
     pictures = [_figure(tag("b", "Group sizes"), charts.group_sizes(loss.group_sizes))]
     if any(lost for _, lost in by_loss):
@@ -325,11 +342,20 @@ def _lost(manifest: Manifest, loss: Loss) -> list[Html]:
     if loss.distributions:
         numbers = {c.attribute or c.name for table in manifest.tables for c in table.columns if c.type == "number"}
         several = (_comparison(of, of.attribute in numbers) for of in loss.distributions)
-        parts += [tag("h3", "Before and after"), tag("p", BEFORE_AND_AFTER), tag("div", *several, class_="figures")]
+        parts += [
+            tag("h3", "Before and after"),
+            tag("p", _before_and_after(manifest)),
+            tag("div", *several, class_="figures"),
+        ]
     return parts
 
 
-def _figures(loss: Loss) -> dict[str, tuple[str, str]]:
+def _before_and_after(manifest: Manifest) -> str:
+    sets = "estimates it from the sets" if manifest.kind == "candidates" else ""
+    return BEFORE_AND_AFTER.format(how=sets or "spreads every published label evenly over its values")
+
+
+def _figures(manifest: Manifest, loss: Loss) -> dict[str, tuple[str, str]]:
     """The key figures: value and meaning."""
     total = loss.rows + loss.suppressed
     alike = f"Each row counts the rows it cannot be told from: {loss.discernibility / max(1, total):,.1f} on average."
@@ -344,9 +370,11 @@ def _figures(loss: Loss) -> dict[str, tuple[str, str]]:
         "Average group size": (f"{loss.average_group:,.2f}", "Rows in a group, on average. Fewer keep more detail."),
         "Discernibility": (f"{loss.discernibility:,}", f"{alike} A left-out row counts them all. Less is better."),
     }
-    if not loss.distributions:  # quasi values are as they were
+    if manifest.kind in AS_THEY_ARE:
         del figures["NCP"], figures["NCP with left-out rows"]
         figures["Groups"] = (f"{loss.groups:,}", "Rows of one group share its sensitive values. More keep more detail.")
+    if manifest.kind == "candidates":
+        figures["Groups"] = (f"{loss.groups:,}", "Different combinations of quasi values.")
     if loss.distortion is not None:
         figures["Distortion"] = (f"{loss.distortion:,.1f}", "How far labels lie above values in their trees, in all.")
     if loss.kl is not None:

@@ -1,0 +1,256 @@
+"""Randomized addition: how a value becomes a set of l values, and what the set tells.
+
+Uniform addition (Sei and Ohsuga 2014) adds l - 1 of the other values, all equally likely. Calibrated addition draws the
+set from a list of sets R of size l, each with a weight q(R), such that value v is in sets of weight l · n(v) in all,
+where n(v) says how common v is, and conditions on holding the true value:
+
+    P(R | v) = q(R) / (l n(v)),   so   P(v | R) = n(v) P(R | v) / sum of the same = 1/l   for every v in R.
+
+The list comes from systematic sampling: values lie on a line, l · n(v) long each, in some order; whatever lies at
+u, u + n, …, u + (l - 1) n is a set, for each u = 0 … n - 1. No value is longer than n where n(v) <= n/l, so that a set
+holds l different values. ORDERS different orders, the same for everybody, make the list. All weights are whole numbers:
+the 1/l is exact.
+
+n(v) is published, and is not the number of rows that hold v: whoever knew that exactly, of a value that three rows hold
+and four sets list, would know more than 1/l of those four. It is that number, rounded on a scale of square roots from a
+secret start (`blurred`): off by up to half of its square root, as much as a sample of the people would be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.errors import ReleaseError
+
+ORDERS = 64
+MOST = 2_000  # values of a calibrated design: what an analyst has to invert is a matrix of them
+
+Numbers = npt.NDArray[np.int64]
+Reals = npt.NDArray[Any]  # of float64
+Value = str | int | float
+
+
+class Lines(NamedTuple):
+    """The values of a calibrated design in each of its orders."""
+
+    starts: Numbers  # [order, value]: where the value begins
+    breaks: Numbers  # where, order by order, the set changes
+    first: Numbers  # where the breaks of each order begin; one more at the end
+    set_of: Numbers  # which set lies at each break
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Sets of `l` of these values. `counts` says how common each of them is; None is uniform addition."""
+
+    values: tuple[Value, ...]
+    l: int
+    counts: Numbers | None = None
+    attempt: int = 0  # which of several draws it was; the publisher's alone
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], l: int) -> Design:
+        counts = data.get("weights")
+        known = None if counts is None else np.array(counts, np.int64)
+        return cls(tuple(data["values"]), l, known, data.get("attempt", 0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the manifest holds it."""
+        said: dict[str, Any] = {"design": self.name, "values": list(self.values)}
+        return said if self.counts is None else {**said, "weights": self.counts.tolist()}
+
+    @property
+    def name(self) -> str:
+        return "uniform" if self.counts is None else "calibrated"
+
+    @property
+    def m(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def series(self) -> pl.Series:
+        return pl.Series(self.values, dtype=pl.String if isinstance(self.values[0], str) else None)
+
+    @property
+    def rate(self) -> float:
+        """Uniform addition: the probability that another value is added."""
+        return (self.l - 1) / (self.m - 1)
+
+    @cached_property
+    def weight(self) -> Reals:
+        """P(R | v) up to a factor that v does not change: what a prior is multiplied with."""
+        return np.ones(self.m) if self.counts is None else 1.0 / self.counts
+
+    # the list of sets ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _listed(self) -> tuple[Numbers, Numbers, Lines]:
+        """The sets in order, their weights (n · ORDERS in all), and where they lie."""
+        assert self.counts is not None
+        total, lengths = int(self.counts.sum()), self.l * self.counts
+        starts, breaks, sets = np.empty((ORDERS, self.m), np.int64), [], []
+        for i, order in enumerate(_orders(self.m)):
+            ends = np.cumsum(lengths[order])
+            starts[i, order] = ends - lengths[order]
+            at = np.unique(starts[i] % total)
+            points = at[:, None] + total * np.arange(self.l)
+            breaks.append(at)
+            sets.append(np.sort(order[np.searchsorted(ends, points, side="right")], axis=1))
+        every, set_of = np.unique(np.concatenate(sets), axis=0, return_inverse=True)
+        spans = np.concatenate([np.diff(at, append=total) for at in breaks])
+        weights = np.bincount(set_of.ravel(), spans, len(every)).astype(np.int64)
+        first = np.cumsum([0, *(at.size for at in breaks)])
+        return every, weights, Lines(starts, np.concatenate(breaks), first, set_of.ravel())
+
+    @property
+    def sets(self) -> Numbers:
+        """Every set that can be published, [set, member], members in order."""
+        return self._listed[0]
+
+    @property
+    def weights(self) -> Numbers:
+        return self._listed[1]
+
+    @property
+    def lines(self) -> Lines:
+        return self._listed[2]
+
+    def codes(self, sets: pl.Series) -> npt.NDArray[np.int32]:
+        """[row, member]: published sets as places among the values; refused where they are not l values in order.
+
+        >>> Design(("a", "b", "c"), 2).codes(pl.Series([["a", "c"], ["b", "c"]])).tolist()
+        [[0, 2], [1, 2]]
+        """
+        members = sets.explode()
+        whole = bool((sets.list.len() == self.l).all()) and not members.null_count()
+        values = self.series
+        if whole and not members.dtype.is_numeric():
+            known = isinstance(members.dtype, pl.Enum) and members.dtype.categories.equals(values)
+            members = members if known else members.cast(pl.String).cast(pl.Enum(values), strict=False)
+            places = members.to_physical()
+        elif whole:
+            places = values.search_sorted(members).clip(0, self.m - 1)
+            whole = bool((values.gather(places) == members).all())
+        if not whole or places.null_count():
+            raise ReleaseError(f"{sets.name!r} holds sets that are not {self.l} values of its domain.")
+        codes = places.cast(pl.Int32).to_numpy().reshape(sets.len(), self.l)
+        if (codes[:, 1:] <= codes[:, :-1]).any():
+            raise ReleaseError(f"{sets.name!r} holds sets that are not in domain order, or hold a value twice.")
+        return codes
+
+    # what follows for whoever counts ------------------------------------------------------------------------------
+
+    @cached_property
+    def held(self) -> Reals:
+        """[j, v]: the probability that the set of a row with value v holds j."""
+        if self.counts is None:
+            return np.full((self.m, self.m), self.rate) + (1 - self.rate) * np.eye(self.m)
+        holds = np.zeros((len(self.sets), self.m))
+        np.put_along_axis(holds, self.sets, 1.0, axis=1)
+        together = holds.T @ (holds * self.weights[:, None])
+        return together / np.diag(together)
+
+    @cached_property
+    def _inverse(self) -> Reals:
+        return np.linalg.inv(self.held)
+
+    def shares(self, sets: npt.NDArray[np.int32]) -> Reals:
+        """How common each value is, by these sets: unbiased, so that a rare value may come out below 0."""
+        seen = np.bincount(sets.ravel(), minlength=self.m) / max(1, len(sets))
+        if self.counts is None:
+            return (seen - self.rate) / (1 - self.rate)
+        return self._inverse @ seen
+
+    def scores(self, wanted: Reals) -> Reals:
+        """c such that the sum of c over a row's set has the expectation wanted[v], whatever the row's value v is.
+
+        >>> Design(("a", "b", "c"), 2).scores(np.array([1.0, 0.0, 0.0]))
+        array([ 1.5, -0.5, -0.5])
+        """
+        if self.counts is None:
+            scores: Reals = (wanted - self.rate * wanted.sum() / self.l) / (1 - self.rate)
+            return scores
+        return wanted @ self._inverse
+
+    def squares(self, scores: Reals) -> Reals:
+        """For each value v, the expectation of the square of the sum of `scores` over the set of a row that has v."""
+        if self.counts is None:
+            rest = self.m - 1
+            total, squared = scores.sum() - scores, (scores**2).sum() - scores**2
+            spread = (squared - total**2 / rest) / max(rest - 1, 1)  # variance of the other values' scores
+            variance = (self.l - 1) * (1 - (self.l - 1) / rest) * spread
+            squares: Reals = variance + (scores + self.rate * total) ** 2
+            return squares
+        sums = scores[self.sets].sum(axis=1) ** 2 * self.weights
+        return np.bincount(self.sets.ravel(), np.repeat(sums, self.l), self.m) / (ORDERS * self.l * self.counts)
+
+
+def blurred(counts: Numbers, start: Reals, l: int) -> Numbers:
+    """Counts rounded so that 2 √n moves by at most 1/2; no value above 1/l. `start` is between 0 and 1 for each.
+
+    >>> blurred(np.array([400, 400, 9, 1]), np.array([0.0, 0.7, 0.5, 0.9]), 2).tolist()
+    [405, 396, 9, 1]
+    """
+    steps = (np.floor(2 * np.sqrt(counts) + start) + 0.5 - start) / 2
+    near: Numbers = np.maximum(1, np.rint(steps**2)).astype(np.int64)
+    spare = int(counts.max() * l < counts.sum())  # a value that stands in every set could not be estimated
+    while near.max() * l > near.sum() - spare:
+        near = np.minimum(near, (near.sum() - spare) // l)
+    return near
+
+
+def _orders(m: int) -> Numbers:
+    """ORDERS orders of m values, public and always the same."""
+    words = np.frombuffer(hashlib.shake_256(f"calibrated addition {m}".encode()).digest(8 * m * ORDERS), "<u8")
+    return np.argsort(words.reshape(ORDERS, m), axis=1, kind="stable").astype(np.int64)
+
+
+def posteriors(sets: Numbers, shares: Reals, weight: Reals) -> Reals:
+    """[set, member]: how likely each member is the true value, to whoever takes `shares` for how common values are.
+
+    >>> posteriors(np.array([[0, 1]]), np.array([0.9, 0.05, 0.05]), np.ones(3)).round(3)
+    array([[0.947, 0.053]])
+    """
+    odds = (shares * weight)[sets]
+    total = odds.sum(axis=1, keepdims=True)
+    likely: Reals = np.divide(odds, total, out=np.full(odds.shape, 1.0 / sets.shape[1]), where=total > 0)
+    return likely
+
+
+def different(sets: npt.NDArray[np.int32], m: int) -> tuple[Numbers, Numbers]:
+    """The different sets, in order, and how often each occurs.
+
+    >>> [part.tolist() for part in different(np.array([[0, 2], [0, 1], [0, 2]], np.int32), 3)]
+    [[[0, 1], [0, 2]], [1, 2]]
+    """
+    if m ** sets.shape[1] >= 2**63:
+        every, counts = np.unique(sets.astype(np.int64), axis=0, return_counts=True)
+        return every, counts
+    powers = m ** np.arange(sets.shape[1] - 1, -1, -1)
+    keys, counts = np.unique(sets @ powers, return_counts=True)
+    return keys[:, None] // powers % m, counts
+
+
+def likeliest(sets: npt.NDArray[np.int32], weight: Reals, start: Sequence[float] | Reals, steps: int = 2_000) -> Reals:
+    """Shares of values under which such sets are most likely, by expectation and maximisation: none is negative.
+
+    >>> likeliest(np.array([[0, 1], [0, 2], [0, 1]]), np.ones(3), [1 / 3, 1 / 3, 1 / 3]).round(3) + 0.0
+    array([1., 0., 0.])
+    """
+    shares: Reals = np.asarray(start, np.float64)
+    every, count = different(sets, shares.size)
+    for _ in range(steps):
+        mine = posteriors(every, shares, weight) * count[:, None]
+        after = np.bincount(every.ravel(), mine.ravel(), shares.size) / count.sum()
+        moved, shares = np.abs(after - shares).max(), after
+        if moved < 1e-9:
+            break
+    return shares

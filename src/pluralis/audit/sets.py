@@ -1,0 +1,198 @@
+"""Judging `candidates` releases: rows with their own quasi values, and a set of values in the place of each secret.
+
+A set R was drawn with a probability P(R | v) that depends on the true value v as the manifest says (`addition`).
+Whoever takes shares s(v) for how common values are believes v in R with s(v) P(R | v) / sum over R of the same. Two
+shares are tried: those that the manifest states, where the design was made for them, and those that the sets
+themselves show, which have an error of sampling: a claim is refused if it fails by more than SURE standard errors.
+
+What people who are alike have in common can be learnt from their sets, too. By how much that helps is measured for
+every quasi value, and all quasi values together, that enough rows share; it is told, for it is not promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.addition import MOST, Design, Reals, different, likeliest, posteriors
+from pluralis.audit.judging import Tables, info_of, sensitive_names
+from pluralis.audit.projection import APART, projections
+from pluralis.audit.verdict import Finding
+from pluralis.errors import ReleaseError
+from pluralis.labels import number_text
+from pluralis.original import original_values
+from pluralis.release import Claim, Manifest, TableInfo, in_canonical_order
+
+SURE = 4.5
+SAMPLE = 50_000  # rows in which people who are alike are looked for
+CELL = 20  # rows for each value that there is
+CELLS = 300  # of each column, the largest
+
+Codes = npt.NDArray[np.int32]
+
+
+def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    if set(tables) != {"microdata"}:
+        yield f"a candidates release has the table microdata, not {', '.join(sorted(tables)) or 'none'}."
+        return
+    info, rows = info_of(manifest, "microdata"), tables["microdata"]
+    if rows.height != manifest.rows:
+        yield f"the manifest says {manifest.rows:,} rows, microdata has {rows.height:,}."
+    shown = rows.select(column.name for column in info.columns if column.role != "sensitive")
+    for name in info.names("sensitive"):
+        try:
+            design = _design(manifest, name)
+            kind = getattr(rows[name].dtype, "inner", None)
+            codes = design.codes(rows[name])
+            if isinstance(kind, pl.Enum) and len(kind.categories) != np.count_nonzero(np.bincount(codes.ravel())):
+                raise ReleaseError(f"{name!r} has a dictionary of values that no set holds.")
+        except ReleaseError as error:
+            yield f"microdata: {error}"
+            return
+        shown = shown.with_columns(pl.Series(f"{name}\0{i}", codes[:, i]) for i in range(codes.shape[1]))
+    if not in_canonical_order(shown):
+        yield "microdata: rows are not in canonical order, so their order may tell something."
+
+
+def _design(manifest: Manifest, name: str) -> Design:
+    """The design that the manifest states, if it is one."""
+    said, l = manifest.parameters.get("addition", {}).get(name), manifest.parameters["l"][name]
+    if not isinstance(said, dict) or not isinstance(said.get("values"), list):
+        raise ReleaseError(f"the manifest does not say how the sets of {name!r} were drawn.")
+    design = Design.of(said, l)
+    sorted_values = sorted(design.values, key=lambda v: (isinstance(v, str), v))
+    if len(set(design.values)) != design.m or not l < design.m or said.get("design") != design.name:
+        raise ReleaseError(f"the design of {name!r} in the manifest contradicts itself.")
+    if list(design.values) != sorted_values and not all("[" in str(value) for value in design.values):
+        raise ReleaseError(f"the values of {name!r} in the manifest are not in order.")
+    if design.counts is not None:
+        counts = design.counts
+        if counts.size != design.m or design.m > MOST or (counts < 1).any() or counts.max() * l > counts.sum():
+            raise ReleaseError(f"the counts of {name!r} in the manifest cannot be those of a design for l = {l}.")
+    return design
+
+
+class Guess(NamedTuple):
+    """The best guess that a published set allows: how likely it is, at least, and in which set.
+
+    `average` is how often the best guess of a row's set is right.
+    """
+
+    share: float
+    least: float
+    members: tuple[int, ...]
+    average: float
+
+
+def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
+    info, rows = info_of(manifest, "microdata"), tables["microdata"]
+    designs = {name: _design(manifest, name) for name in sensitive_names(manifest)}
+    codes = {name: design.codes(rows[name]) for name, design in designs.items()}
+    guesses = {name: best_guess(codes[name], design) for name, design in designs.items()}
+    findings = [_judged(claim, designs, guesses) for claim in manifest.claims]
+    for name, design in designs.items():
+        findings += _by_cell(info, rows, codes[name], design, name)
+    return findings
+
+
+def _judged(claim: Claim, designs: dict[str, Design], guesses: dict[str, Guess]) -> Finding:
+    if claim.attribute is None or claim.l is None or claim.model not in ("posterior", "set-size"):
+        raise ReleaseError(f"The claim {claim.rule!r} ({claim.model}) is not one that this kind of release can make.")
+    design, guess, l = designs[claim.attribute], guesses[claim.attribute], claim.l
+    where = f"the set {', '.join(_text(design, member) for member in guess.members)}"
+    shown = (
+        f"by the shares that the sets show about {guess.share:.3g}, no less than {guess.least:.3g}; the best guess of "
+        f"every row is right {guess.average:.1%} of the time"
+    )
+    if claim.model == "set-size":  # all sets have so many values, or there would have been problems
+        return Finding(claim.rule, True, float(design.l), float(l), guess.share, where, shown)
+    if set(claim.adversary) & set(designs):
+        said = "secrets that go together tell of each other; this is not judged"
+        return Finding(claim.rule, False, None, 1 / l, guess.share, note=said)
+    if design.counts is not None and guess.least <= 1 / l:
+        return Finding(claim.rule, True, 1 / l, 1 / l, 1 / l, where, f"by the stated shares; {shown}")
+    return Finding(claim.rule, guess.least <= 1 / l, guess.share, 1 / l, guess.share, where, shown)
+
+
+def best_guess(sets: Codes, design: Design) -> Guess:
+    """The member of a published set that is likely beyond doubt, by the shares that the sets themselves show.
+
+    Every share has an error of its own. `least` is how likely the member is if its share is as small, and those of the
+    others of its set are as large, as SURE standard errors allow.
+    """
+    shares, errors = design.shares(sets), share_errors(sets, design)
+    every, rows = different(sets, design.m) if design.counts is None else (design.sets, design.weights)
+    low = np.maximum(0.0, (shares - SURE * errors) * design.weight)[every]
+    high = np.maximum(0.0, (shares + SURE * errors) * design.weight)[every]
+    others = high.sum(axis=1, keepdims=True) - high
+    least = np.divide(low, low + others, out=np.zeros(low.shape), where=low > 0)
+    row, place = np.unravel_index(int(least.argmax()), least.shape)
+    likely = posteriors(every, np.maximum(shares, 0.0), design.weight)
+    average = float((likely.max(axis=1) * rows).sum() / rows.sum())
+    members = tuple(int(member) for member in every[row])
+    return Guess(float(likely[row, place]), float(least[row, place]), members, average)
+
+
+def share_errors(sets: Codes, design: Design) -> Reals:
+    """The standard error of each estimated share: the variance of what a row adds to it, over the rows."""
+    shares = np.clip(design.shares(sets), 0.0, 1.0)
+    if design.counts is None:
+        added = (1 - shares) * (design.l - 1) / (design.m - design.l)
+    else:
+        scores = (design.scores(unit) for unit in np.eye(design.m))
+        added = np.array([float(design.squares(score) @ shares) for score in scores]) - shares
+    errors: Reals = np.sqrt(np.maximum(0.0, added) / max(1, len(sets)))
+    return errors
+
+
+def _by_cell(info: TableInfo, rows: pl.DataFrame, sets: Codes, design: Design, name: str) -> Iterator[Finding]:
+    """How much better a guess is among people who are alike: told, not promised."""
+    columns, least = info.names("quasi"), CELL * design.m
+    step = -(-rows.height // SAMPLE)
+    rows, sets = rows.gather_every(step), sets[::step]
+    best, where, looked = 0.0, "", 0
+    for names in [*([name] for name in columns), *([columns] if len(columns) > 1 else [])]:
+        cells = rows.with_row_index("\0row").group_by(names).agg(pl.col("\0row"), pl.len().alias("\0rows"))
+        cells = cells.filter(pl.col("\0rows") >= least).sort("\0rows", *names, descending=True).head(CELLS)
+        for cell in cells.iter_rows(named=True):
+            mine = sets[np.asarray(cell["\0row"])]
+            shares = likeliest(mine, design.weight, np.full(design.m, 1 / design.m), steps=200)
+            every, count = different(mine, design.m)
+            share = float((posteriors(every, shares, design.weight).max(axis=1) * count).sum() / count.sum())
+            looked += 1
+            if share > best:
+                best, where = share, ", ".join(f"{n} = {cell[n]}" for n in names)
+    if looked:
+        claim = f"{name}: the best guess, on average, among people who are alike"
+        note = f"the worst of {looked:,} kinds of people with {least:,} rows or more; not promised"
+        note += f"; looked at in every {step}th row" if step > 1 else ""
+        yield Finding(claim, best * design.l <= 1.1, best, 1 / design.l, best, where, note, binding=False)
+
+
+def _text(design: Design, code: int) -> str:
+    value = design.values[code]
+    return value if isinstance(value, str) else number_text(value)
+
+
+def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
+    """Quasi values are those of the original; every row's set holds the value of a row of its own there."""
+    info, rows = info_of(manifest, "microdata"), tables["microdata"]
+    quasi = TableInfo(**{**info.model_dump(), "columns": tuple(c for c in info.columns if c.role != "sensitive")})
+    slim = manifest.model_copy(update={"tables": (quasi,)})
+    findings = projections(slim, {"microdata": rows.drop(info.names("sensitive"))}, original)
+    for column in info.named("sensitive"):
+        design = _design(manifest, column.name)
+        true = original_values(original, column, manifest).drop_nulls()
+        unknown = sorted(set(true.unique().to_list()) - set(design.values), key=str)
+        held = np.bincount(design.codes(rows[column.name]).ravel(), minlength=design.m)
+        counts = dict(true.value_counts().iter_rows())
+        short = [value for value, n in zip(design.values, held.tolist(), strict=True) if n < counts.get(value, 0)]
+        missing = [] if manifest.suppressed else [*unknown, *short]
+        claim = f"enough sets hold each {column.name} of the original"
+        witness = f"{column.name} = {missing[0]}" if missing else None
+        findings.append(Finding(claim, not missing, float(len(missing)), 0.0, witness=witness, note=APART))
+    return findings

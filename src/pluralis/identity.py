@@ -1,0 +1,71 @@
+"""A word for each row that depends on what the row is, on the key, and on nothing else.
+
+What is drawn for a row from its word is drawn again whenever the row is published again, whatever else the table holds.
+A row is its person and the value that is drawn for, where the policy names a person: several rows of one person that
+hold the same secret get the same draw. Else it is everything that the policy keeps of it; the second, third, … of rows
+that are the same throughout have words of their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.kernels.siphash import add_column, words_of, words_of_texts
+from pluralis.randomness import Draw
+from pluralis.table import Column, Table
+
+Words = npt.NDArray[np.uint64]
+
+
+def row_words(table: Table, column: Column, draw: Draw) -> Words:
+    """A word for each row, for what is drawn for this column."""
+    pair = draw.pair("row")
+    if table.people is not None and table.person is not None:
+        words: Words = _of_texts(table.people, draw.pair("person"))[table.person]
+        add_column(*pair, words, column.codes, value_words(column, draw))
+        return words
+    words = np.zeros(table.rows, np.uint64)
+    for other in table.columns.values():
+        add_column(*pair, words, other.codes, value_words(other, draw))
+    numbered: Words = words_of(*pair, words, _times(table))
+    return numbered
+
+
+def shared_draws(table: Table, column: Column) -> float:
+    """Rows squared per draw, over rows: 1 where every row has a draw of its own.
+
+    As much larger is the variance of what is counted, where rows that share a draw are counted together.
+    """
+    if table.person is None:
+        return 1.0
+    pairs = table.person.astype(np.int64) * column.size + column.codes
+    return float((np.unique(pairs, return_counts=True)[1] ** 2).sum() / table.rows)
+
+
+def value_words(column: Column, draw: Draw) -> Words:
+    """A word for each code of a column, which depends on the value and the key alone."""
+    values = column.series
+    texts = (
+        values.cast(pl.String)
+        if values.dtype.is_integer()
+        else pl.Series([column.text(code) for code in range(column.size)], dtype=pl.String)
+    )
+    return _of_texts(texts.fill_null("(missing)"), draw.pair(f"value of {column.name}"))
+
+
+def _of_texts(texts: pl.Series, pair: tuple[np.uint64, np.uint64]) -> Words:
+    data = np.frombuffer((texts.str.join("").item() or "").encode(), np.uint8)
+    words: Words = words_of_texts(*pair, data, texts.str.len_bytes().cast(pl.Int64).cum_sum().to_numpy())
+    return words
+
+
+def _times(table: Table) -> Words:
+    """How many rows before it, next to each other in canonical order, are the same as each row."""
+    new = np.zeros(table.rows, np.bool_)
+    new[:1] = True
+    for column in table.columns.values():
+        new[1:] |= column.codes[1:] != column.codes[:-1]
+    first = np.flatnonzero(new)
+    return (np.arange(table.rows) - np.repeat(first, np.diff(first, append=table.rows))).astype(np.uint64)

@@ -1,0 +1,288 @@
+"""Randomized addition where it cannot keep its promise, is published again, or was tampered with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pluralis.addition import ORDERS, Design
+from pluralis.audit import audit
+from pluralis.errors import AuditFailed, Infeasible, OutputError
+from pluralis.publish import Publication, key_for, publish
+from pluralis.randomness import Key
+from pluralis.release import read_release
+from tables import KEY, policy_of
+
+ROWS = 600
+VALUES = ["cold", "flu", "gout", "hiv", "ulcer"]
+
+
+def people(*shares: int, rows: int = ROWS) -> pl.DataFrame:
+    diseases = [value for value, share in zip(VALUES, shares, strict=False) for _ in range(share)]
+    return pl.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(rows)],
+            "age": [20 + i * 7 % 50 for i in range(rows)],
+            "sex": ["fm"[i // 3 % 2] for i in range(rows)],
+            "disease": [diseases[i % len(diseases)] for i in range(rows)],
+            "job": ["abcd"[i // 2 % 4] for i in range(rows)],
+        }
+    )
+
+
+EVEN = people(3, 3, 2, 2, 2)
+SKEWED = people(18, 1, 1, rows=6_000)
+
+
+def policy(l: int = 2, *, job: bool = False, adversaries: Any = None, model: str = "frequency", **publish: Any) -> Any:
+    attributes: dict[str, Any] = {
+        "age": {"role": "quasi", "type": "number"},
+        "sex": {"role": "quasi"},
+        "disease": {"role": "sensitive", "l": l, "model": model},
+    }
+    if job:
+        attributes["job"] = {"role": "sensitive", "l": 2}
+    how = {"method": "randomized-addition", **publish}
+    return policy_of(attributes, others="drop", adversaries=adversaries, **how)
+
+
+def refused(table: pl.DataFrame, rules: Any, folder: Path, *said: str, error: type = Infeasible) -> str:
+    with pytest.raises(error) as caught:
+        publish(table, rules, key=KEY).save(folder / "release")
+    for words in said:
+        assert words in str(caught.value)
+    assert not list(folder.iterdir())
+    return str(caught.value)
+
+
+def test_an_ineligible_column_is_refused_with_the_largest_l(tmp_path: Path) -> None:
+    table = people(5, 3, 2)
+    refused(table, policy(l=3, variant="hardened"), tmp_path, "has 3 values")
+    table = people(5, 3, 2, 1, 1)  # 5 of 12: l = 2 works, 3 does not
+    refused(table, policy(l=3), tmp_path, "'cold' fills 250 of 600 rows", "The largest l it allows is 2; set l: 2")
+
+
+def test_the_paper_variant_is_refused_where_a_value_is_common(tmp_path: Path) -> None:
+    """A value of 90 % at l = 2 is guessed at about 90 %."""
+    said = refused(SKEWED, policy(variant="paper"), tmp_path, "at most 1/2", "does not hold", error=AuditFailed)
+    share = float(said.split("measured ")[1].split(" ")[0])
+    assert share == pytest.approx(0.9 / 0.95, abs=0.04)
+
+
+def test_a_weaker_claim_publishes_it_with_that_claim_alone(tmp_path: Path) -> None:
+    rules = policy(variant="paper", options={"claim": "set-size"})
+    verdict = publish(SKEWED, rules, key=KEY).save(tmp_path / "release")
+    manifest = read_release(tmp_path / "release").manifest
+    assert [claim.model for claim in manifest.claims] == ["set-size"]
+    finding = next(f for f in verdict.findings if "lists 2 values" in f.claim)
+    assert finding.measured == finding.promised == 2
+    assert finding.top_share == pytest.approx(0.95, abs=0.04)
+    assert any("skewness" in item for item in manifest.breaks)
+
+
+@pytest.mark.parametrize(("l", "said"), [(5, "all of them and tell nothing"), (6, "would hold more")])
+@pytest.mark.parametrize("variant", ["paper", "hardened"])
+def test_sets_of_all_values_are_refused(tmp_path: Path, l: int, said: str, variant: str) -> None:
+    refused(people(1, 1, 1, 1, 1), policy(l=l, variant=variant), tmp_path, said, "Set l: 4")
+
+
+def test_other_models_and_known_secrets_are_refused(tmp_path: Path) -> None:
+    refused(EVEN, policy(model="entropy"), tmp_path, "model: entropy", "Remove it")
+    knows = [["age", "sex", "job"]]
+    refused(EVEN, policy(job=True, adversaries=knows), tmp_path, "whoever knows job", "Remove that adversary")
+    rules = policy(job=True, adversaries=knows, options={"claim": "set-size"})
+    assert publish(EVEN, rules, key=KEY).save(tmp_path / "release").holds
+
+
+def test_publishing_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    publish(EVEN, policy(), key=KEY).save(tmp_path / "one")
+    shuffled = EVEN.sample(fraction=1.0, shuffle=True, seed=1).select(reversed(EVEN.columns))
+    publish(shuffled, policy(), key=key_for(tmp_path / "one")).save(tmp_path / "two")
+    for name in ("manifest.json", "microdata.parquet", "README.md"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def rows_of(release: Any) -> list[tuple[Any, ...]]:
+    return sorted((*row[:2], *row[2]) for row in release.tables["microdata"].rows())
+
+
+@pytest.mark.parametrize("more", range(0, 600, 50))
+def test_one_row_more_changes_no_other_set(tmp_path: Path, more: int) -> None:
+    """Through the folder, as the command line does it: the key file holds the design."""
+    publish(EVEN, policy(), key=KEY).save(tmp_path / "release")
+    before = rows_of(read_release(tmp_path / "release"))
+    longer = pl.concat([EVEN, EVEN[[more]]])
+    publish(longer, policy(), key=key_for(tmp_path / "release")).save(tmp_path / "release", replace=True)
+    after = rows_of(read_release(tmp_path / "release"))
+    for row in before:
+        after.remove(row)
+    assert len(after) == 1
+
+
+def test_what_would_draw_other_sets_is_refused(tmp_path: Path) -> None:
+    first = publish(EVEN, policy(), key=KEY)
+    first.save(tmp_path / "release")
+    key = key_for(tmp_path / "release")
+    for table, rules, said in [
+        (EVEN, policy(l=3), "sets of 2 values by calibrated addition"),
+        (EVEN, policy(variant="paper"), "calibrated addition"),
+        (people(3, 3, 2, 2, 2).with_columns(pl.col("disease").replace("ulcer", "asthma")), policy(), "'asthma'"),
+        (people(6, 3, 2, 2, 2), policy(), "would now be guessed"),
+    ]:
+        with pytest.raises(Infeasible, match=said):
+            publish(table, rules, key=key)
+    with pytest.raises(OutputError, match="another key"):
+        publish(people(3, 3, 3, 2, 2), policy(), key=KEY).save(tmp_path / "release", replace=True)
+
+
+def test_a_rare_value_does_not_stand_alone() -> None:
+    """One person of 600 has it; without care its set would be the only one that lists it for every third key."""
+    table = EVEN.with_columns(
+        pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("rare")).otherwise(pl.col("disease")).alias("disease")
+    )
+    for i in range(30):
+        release = publish(table, policy(), key=Key(bytes([i] * 32)))
+        assert sum("rare" in members for members in release.tables["microdata"]["disease"]) >= 2
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_worlds_of_a_small_table(i: int) -> None:
+    """Every way in which sets can come from values, weighed by how common they are said to be: each member 1/l."""
+    table = EVEN.head(60)
+    release = publish(table, policy(), key=Key(bytes([i] * 32)))
+    design = Design.of(release.manifest.parameters["addition"]["disease"], 2)
+    assert design.counts is not None
+    sets = design.codes(release.tables["microdata"]["disease"])[::10]
+    chance = {tuple(s): w for s, w in zip(design.sets.tolist(), design.weights.tolist(), strict=True)}
+    total: dict[tuple[int, int], float] = {}
+    for world in product(*sets.tolist()):
+        weight = 1.0
+        for row, value in enumerate(world):
+            drawn = chance[tuple(sets[row].tolist())] / (ORDERS * 2 * design.counts[value])
+            weight *= design.counts[value] / design.counts.sum() * drawn
+        for row, value in enumerate(world):
+            total[row, value] = total.get((row, value), 0.0) + weight
+    whole = sum(total.values()) / len(sets)
+    assert {round(weight / whole, 9) for weight in total.values()} == {0.5}
+
+
+def test_rows_are_not_in_the_order_of_their_secrets() -> None:
+    """Among people who are alike rows stand in order of their sets."""
+    alike = EVEN.with_columns(pl.lit(30).alias("age"), pl.lit("f").alias("sex"))
+    release = publish(alike, policy(), key=KEY)
+    sets = [tuple(members) for members in release.tables["microdata"]["disease"]]
+    assert sets == sorted(sets)
+
+
+def test_csv_and_parquet_hold_the_same(tmp_path: Path) -> None:
+    table = EVEN.with_columns(pl.col("disease").replace("flu", "flu, bad {a}"))
+    release = publish(table, policy(), key=KEY)
+    for format in ("csv", "parquet"):
+        assert release.save(tmp_path / format, format=format).holds
+        assert rows_of(read_release(tmp_path / format)) == rows_of(release)
+        assert audit(tmp_path / format, original=table).holds
+
+
+def test_numbers_in_sets(tmp_path: Path) -> None:
+    attributes = {
+        "sex": {"role": "quasi"},
+        "age": {"role": "sensitive", "type": "number", "l": 3},
+        "who": {"role": "identifier"},
+    }
+    rules = policy_of(attributes, others="drop", method="randomized-addition")
+    release = publish(EVEN, rules, key=KEY)
+    for format in ("csv", "parquet"):
+        assert release.save(tmp_path / format, format=format).holds
+    found = read_release(tmp_path / "csv").count("age BETWEEN 20 AND 40 AND sex = 'f'")
+    truth = EVEN.filter(pl.col("age").is_between(20, 40) & (pl.col("sex") == "f")).height
+    assert found.low <= truth <= found.high
+    assert found.value == read_release(tmp_path / "parquet").count("age BETWEEN 20 AND 40 AND sex = 'f'").value
+
+
+def _edited(release: Publication, change: Callable[[dict[str, Any]], None]) -> Any:
+    data = json.loads(release.manifest.to_json())
+    change(data)
+    return type(release.manifest).model_validate(data)
+
+
+def test_a_manifest_that_does_not_fit_is_refused() -> None:
+    release = publish(EVEN, policy(), key=KEY)
+
+    def verdict(change: Callable[[dict[str, Any]], None]) -> Any:
+        manifest = _edited(release, change)
+        return audit(type(release)(manifest, release.tables, *(getattr(release, n) for n in ("policy", "key", "loss"))))
+
+    addition = lambda data: data["parameters"]["addition"]["disease"]  # noqa: E731
+    assert verdict(lambda data: None).holds
+    for change in (
+        lambda data: addition(data).update(weights=[1, 1, 1]),
+        lambda data: addition(data).update(weights=[500, 1, 1, 1, 1]),
+        lambda data: addition(data).update(values=list(reversed(VALUES))),
+        lambda data: addition(data).update(design="uniform"),
+        lambda data: data["parameters"].pop("addition"),
+        lambda data: addition(data).pop("weights"),
+    ):
+        assert not verdict(change).holds
+
+
+def test_weights_that_the_sets_belie_are_refused() -> None:
+    """Uniform sets of skewed values that are said to be calibrated."""
+    release = publish(people(5, 3, 2, 1, 1, rows=6_000), policy(variant="paper"), key=KEY)
+    weights = [2_400, 1_200, 900, 800, 700]
+
+    def claimed(data: dict[str, Any]) -> None:
+        data["parameters"]["addition"]["disease"].update(design="calibrated", weights=weights)
+
+    changed = type(release)(
+        _edited(release, claimed), release.tables, *(getattr(release, n) for n in ("policy", "key", "loss"))
+    )
+    assert not audit(changed).holds
+
+
+@pytest.mark.parametrize("damage", ["order", "twice", "unknown", "short", "missing"])
+def test_sets_that_are_none_are_refused(tmp_path: Path, damage: str) -> None:
+    publish(EVEN, policy(), key=KEY).save(tmp_path / "release")
+    path = tmp_path / "release" / "microdata.parquet"
+    rows = pl.read_parquet(path).with_columns(pl.col("disease").cast(pl.List(pl.String)))
+    sets: list[Any] = rows["disease"].to_list()
+    sets[0] = {
+        "order": sets[0][::-1], "twice": sets[0][:1] * 2, "unknown": [sets[0][0], "zzz"], "short": sets[0][:1],
+        "missing": None,
+    }[damage]  # fmt: skip
+    rows.with_columns(pl.Series("disease", sets)).write_parquet(path)
+    manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    manifest["tables"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "release" / "manifest.json").write_text(json.dumps(manifest))
+    assert not audit(tmp_path / "release").holds
+
+
+def test_the_audit_passes_what_is_calibrated_for_many_keys() -> None:
+    """No false alarm: 4.5 standard errors."""
+    table = people(3, 3, 2, 2, 2, rows=3_000)
+    for i in range(40):
+        assert audit(publish(table, policy(), key=Key(bytes([i] * 32)))).holds
+    even = people(1, 1, 1, 1, 1, rows=3_000)
+    for i in range(20):
+        assert audit(publish(even, policy(variant="paper"), key=Key(bytes([i] * 32)))).holds
+
+
+def test_shared_draws_widen_intervals() -> None:
+    """Five rows of everybody: what is drawn for one is drawn for all five, and the variance is five times as large."""
+    table = pl.concat([EVEN.with_columns(pl.col("age") + i) for i in range(5)])
+    attributes = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
+    rules = policy_of(attributes, others="drop", person="who", method="randomized-addition")
+    alone = policy_of(attributes, others="drop", method="randomized-addition")
+    width = [
+        (found.high - found.low)
+        for chosen in (rules, alone)
+        for found in [publish(table, chosen, key=KEY).count("disease = 'flu'")]
+    ]
+    assert width[0] / width[1] == pytest.approx(np.sqrt(5), rel=0.1)
