@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pluralis.audit import Finding, Verdict
     from pluralis.datasets.hospital import hospital_discharges
     from pluralis.errors import AuditFailed, Infeasible, PluralisError
+    from pluralis.estimate import Estimate, col
     from pluralis.io import read_table
     from pluralis.methods import methods
     from pluralis.metrics import Loss
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 # Loaded when first used, so that `pluralis --help` does not wait for numba and polars.
 _HOMES = {
     "AuditFailed": "errors",
+    "Estimate": "estimate",
     "Finding": "audit",
     "Infeasible": "errors",
     "Key": "randomness",
@@ -36,6 +38,7 @@ _HOMES = {
     "Release": "release",
     "Verdict": "audit",
     "audit": "api",
+    "col": "estimate",
     "hospital_discharges": "datasets.hospital",
     "key_for": "publish",
     "measure": "api",
@@ -48,6 +51,7 @@ _HOMES = {
 
 __all__ = [
     "AuditFailed",
+    "Estimate",
     "Finding",
     "Infeasible",
     "Key",
@@ -58,6 +62,7 @@ __all__ = [
     "Release",
     "Verdict",
     "audit",
+    "col",
     "hospital_discharges",
     "key_for",
     "measure",

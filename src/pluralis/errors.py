@@ -32,6 +32,10 @@ class ReleaseError(PluralisError):
     """A release folder is damaged, edited, or not a release."""
 
 
+class QueryError(PluralisError):
+    """A query cannot be read, or asks for what the release does not hold."""
+
+
 class OutputError(PluralisError):
     """The release cannot be written there."""
 

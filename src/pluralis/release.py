@@ -11,14 +11,22 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pluralis.csvfile import read_release_csv
 from pluralis.errors import ReleaseError
+from pluralis.labels import member_text, number_text, read_set
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pluralis.estimate import Estimate, Estimator
+    from pluralis.estimate.conditions import Condition
 
 FORMAT = "pluralis-release"
 VERSION = 1
@@ -56,12 +64,15 @@ def claim_words(claim: Claim, kind: str) -> str:
         "recursive": f"{name} recursive ({claim.c or 0:g},{l})-diversity",
         "unique-distinct": f"{name} {l} values, each once",
         "candidates": f"at least {l} values of {name} remain possible",
+        "posterior": f"{name} at most 1/{l}, also by how common each value is",
+        "set-size": f"every row lists {l} values of {name}",
     }.get(claim.model, f"{name} {claim.model} {l}")
     return f"knowing {', '.join(sorted(claim.adversary)) or 'nothing'}: {promise}"
 
 
 class ColumnInfo(_Part):
-    """One column of a table. A quasi column holds labels, unless it is `exact`; all others hold values.
+    """One column of a table. A quasi column holds labels, unless it is `exact`; all others hold values, or `sets` of
+    them in domain order.
 
     A `value` column holds values of several attributes as text, the attribute beside it. `domain` lists the values of
     text in order (null for a missing one) or the two ends of numbers; `hierarchy` has a line for each leaf, the leaf
@@ -73,6 +84,7 @@ class ColumnInfo(_Part):
     type: Literal["text", "number"]
     attribute: str | None = None
     exact: Literal[True] | None = None
+    sets: Literal[True] | None = None
     domain: tuple[str | int | float | None, ...] | None = None
     hierarchy: tuple[tuple[str, ...], ...] | None = None
 
@@ -148,6 +160,44 @@ class Release:
 
     def info(self, table: str) -> TableInfo:
         return next(info for info in self.manifest.tables if info.name == table)
+
+    @cached_property
+    def estimator(self) -> Estimator:
+        """What counts in its tables; made when first used."""
+        from pluralis.estimate import prepare
+
+        return prepare(self)
+
+    def count(self, where: Condition | str | None = None, *, confidence: float = 0.95) -> Estimate:
+        """How many published rows pass a condition, with an interval."""
+        from pluralis.estimate import count
+
+        return count(self, where, confidence=confidence)
+
+    def crosstab(self, *columns: str, where: Condition | str | None = None, confidence: float = 0.95) -> pl.DataFrame:
+        """How many rows have each combination of values of some attributes, with intervals."""
+        from pluralis.estimate import crosstab
+
+        return crosstab(self, *columns, where=where, confidence=confidence)
+
+    def distribution(
+        self,
+        attribute: str,
+        where: Condition | str | None = None,
+        *,
+        confidence: float = 0.95,
+        how: Literal["unbiased", "likelihood"] = "unbiased",
+    ) -> pl.DataFrame:
+        """How many rows have each value of an attribute, with intervals and shares."""
+        from pluralis.estimate import distribution
+
+        return distribution(self, attribute, where, confidence=confidence, how=how)
+
+    def to_duckdb(self, *columns: str, database: str | Path = ":memory:") -> duckdb.DuckDBPyConnection:
+        """A DuckDB database with its tables, and a view `expected` of how many rows have each combination of values."""
+        from pluralis.estimate.sql import to_duckdb
+
+        return to_duckdb(self, *columns, database=database)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -257,6 +307,8 @@ def read_table_bytes(data: bytes, info: TableInfo) -> pl.DataFrame:
     if frame.columns != [column.name for column in info.columns]:
         raise ReleaseError(f"its columns are {', '.join(frame.columns)}, not those of the manifest.")
     for column in info.columns:
+        if column.sets and info.file.endswith(".csv"):
+            frame = frame.with_columns(_read_sets(frame[column.name], column))
         if not _fits(frame[column.name].dtype, column):
             raise ReleaseError(f"column {column.name!r} holds {frame[column.name].dtype}, not {column.type}.")
     return frame
@@ -269,6 +321,10 @@ def _is_number(column: ColumnInfo) -> bool:
 def _fits(kind: pl.DataType, column: ColumnInfo) -> bool:
     if column.role in ("group", "count"):
         return kind == pl.Int64
+    if column.sets:
+        inner = kind.inner if isinstance(kind, pl.List) else None
+        inner = pl.String() if isinstance(inner, pl.Enum) else inner
+        return isinstance(inner, pl.DataType) and _fits(inner, column.model_copy(update={"sets": None}))
     return kind.is_numeric() if _is_number(column) else kind == pl.String
 
 
@@ -276,7 +332,39 @@ def csv_type(column: ColumnInfo) -> pl.DataType:
     """The type that a column of a CSV table is read as."""
     if column.role in ("group", "count"):
         return pl.Int64()
-    if not _is_number(column):
+    if not _is_number(column) or column.sets:
         return pl.String()
     whole = all(isinstance(end, int) for end in column.domain or ())
     return pl.Int64() if whole else pl.Float64()
+
+
+def with_set_labels(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with lists as labels of sets, for CSV.
+
+    >>> with_set_labels(pl.DataFrame({"disease": [["a, b", "flu"]]}))["disease"].to_list()
+    ['{"a, b", flu}']
+    """
+    return rows.with_columns(_set_labels(rows[name]) for name, kind in rows.schema.items() if isinstance(kind, pl.List))
+
+
+def _set_labels(sets: pl.Series) -> pl.Series:
+    members = sets.explode()
+    members = members.cast(pl.String) if members.dtype == pl.Enum else members
+    values = members.unique()
+    texts = [member_text(value if isinstance(value, str) else number_text(value)) for value in values]
+    written = members.replace_strict(values, pl.Series(texts, dtype=pl.String), return_dtype=pl.String)
+    joined = written.reshape((sets.len(), -1)).arr.join(", ").to_frame("set")
+    return joined.select(pl.format("{{{}}}", "set")).to_series().rename(sets.name)
+
+
+def _read_sets(labels: pl.Series, column: ColumnInfo) -> pl.Series:
+    """Sets as they stand in a CSV file, as lists."""
+    if labels.null_count():
+        raise ReleaseError(f"column {column.name!r} misses a set.")
+    inner = csv_type(column.model_copy(update={"sets": None}))
+    texts = labels.unique()
+    lists = pl.Series([read_set(text) for text in texts], dtype=pl.List(pl.String))
+    try:
+        return lists.cast(pl.List(inner)).gather(labels.cast(pl.Enum(texts)).to_physical()).rename(column.name)
+    except pl.exceptions.PolarsError:
+        raise ReleaseError(f"column {column.name!r} holds a set of other things than numbers.") from None

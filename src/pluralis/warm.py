@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 
@@ -52,15 +53,24 @@ def warm(*names: str) -> None:
         "disease": {"role": "sensitive", "l": 3},
         "insurer": {"role": "sensitive", "l": 2},
     }
-    policy = Policy.of({"version": 1, "attributes": attributes, "person": "person", "publish": {"suppress": 0.5}})
-    for name in names or methods():
-        for variant in ("hardened", "paper"):
-            try:
-                release = publish(table, policy.override(method=name, options={"variant": variant}), key=Key.test())
-            except Infeasible:
-                continue  # this small table need not suit every method; its kernels are compiled all the same
-            if release.kind == "generalized":  # its audit compiles too, the search for a witness included
-                audit(release, original=table.with_columns(pl.col("age") + 100), allow_test=True)
+    one = {name: attribute for name, attribute in attributes.items() if name != "insurer"}
+    policies = [
+        Policy.of(
+            {"version": 1, "attributes": some, "others": "drop", "person": "person", "publish": {"suppress": 0.5}}
+        )
+        for some in (attributes, one)
+    ]
+    for name, variant, policy in product(names or methods(), ("hardened", "paper"), policies):
+        try:
+            release = publish(table, policy.override(method=name, options={"variant": variant}), key=Key.test())
+        except Infeasible:
+            continue  # this small table need not suit every method; its kernels are compiled all the same
+        for word in ("AND", "OR"):
+            release.count(f"age > 30 {word} disease = 'd1'")
+            if "insurer" in policy.sensitive:
+                release.count(f"age > 30 {word} disease = 'd1' {word} insurer != 'i1'")
+        if release.kind == "generalized":  # its audit compiles too, the search for a witness included
+            audit(release, original=table.with_columns(pl.col("age") + 100), allow_test=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         path.write_bytes(write_csv_bytes(table))

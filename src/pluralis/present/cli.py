@@ -242,20 +242,82 @@ def measure(
     original: Annotated[Path, typer.Option(help="The original table.")],
     encoding: Encoding = "utf-8",
     separator: Separator = None,
+    queries: Annotated[int, typer.Option(min=0, help="Ask so many random counts for each sensitive attribute.")] = 0,
+    dimensions: Annotated[int, typer.Option(min=1, help="Quasi attributes that each of them asks about.")] = 3,
+    selectivity: Annotated[float, typer.Option(help="The share of rows that each should pass.")] = 0.07,
     as_json: AsJson = False,
 ) -> None:
     """What a release lost, against its original."""
     from pluralis.metrics import measure as measure_loss
+    from pluralis.metrics.queries import answers_of
     from pluralis.release import read_release
 
     with _progress():
-        loss = measure_loss(read_release(folder), _read(original, encoding, separator))
+        release, table = read_release(folder), _read(original, encoding, separator)
+        loss = measure_loss(release, table)
+        asked = {"queries": queries, "dimensions": dimensions, "selectivity": selectivity}
+        answered = answers_of(release, table, **asked) if queries else {}  # type: ignore[arg-type]
     if as_json:
-        _print_json(loss.to_dict())
+        _print_json(loss.to_dict() | ({"queries": {n: a.to_dict() for n, a in answered.items()}} if queries else {}))
         return
-    from pluralis.present.show import show_loss
+    from pluralis.present.show import show_answers, show_loss
 
     show_loss(_console(), loss)
+    if queries:
+        show_answers(_console(), answered)
+
+
+@app.command()
+def query(
+    folder: ReleaseFolder,
+    text: Annotated[
+        str, typer.Argument(metavar="QUERY", help="Such as: COUNT WHERE age > 30 AND disease IN ('flu', 'hiv') BY sex")
+    ],
+    confidence: Annotated[float, typer.Option(help="How often an interval covers the count.")] = 0.95,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="QUERY is SQL on the view `expected`: the attributes it names, and `count`.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate a count from a release alone, with an interval and what it rests on."""
+    if sql:
+        _query_in_sql(folder, text, as_json)
+        return
+    from pluralis.estimate import count
+    from pluralis.estimate import table as count_by
+    from pluralis.estimate.language import parse, resolve
+    from pluralis.present.show import show_estimate, show_estimates
+    from pluralis.release import read_release
+
+    asked = parse(text)
+    with _progress():
+        release = read_release(folder)
+        asked = resolve(asked, release)
+        if asked.by:
+            counts = count_by(release, asked, confidence=confidence)
+        else:
+            estimate = count(release, asked.where, confidence=confidence)
+    if as_json and asked.by:
+        _print_json({"query": str(asked), "confidence": confidence, "rows": counts.to_dicts()})
+    elif as_json:
+        _print_json({"query": str(asked), **estimate.to_dict()})
+    elif asked.by:
+        show_estimates(_console(), asked, counts, confidence)
+    else:
+        show_estimate(_console(), asked, estimate)
+
+
+def _query_in_sql(folder: Path, text: str, as_json: bool) -> None:
+    from pluralis.estimate.sql import ask
+    from pluralis.present.show import show_rows
+    from pluralis.release import read_release
+
+    with _progress():
+        rows = ask(read_release(folder), text)
+    if as_json:
+        _print_json({"query": text, "rows": rows.to_dicts()})
+    else:
+        show_rows(_console(), rows)
 
 
 @app.command()

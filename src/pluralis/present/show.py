@@ -1,17 +1,28 @@
-"""Verdicts, losses, profiles and methods as tables on a terminal."""
+"""Verdicts, losses, estimates, profiles and methods as tables on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import polars as pl
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from pluralis.audit.verdict import Finding, Verdict
+from pluralis.estimate.language import Query
+from pluralis.estimate.result import Basis, Estimate
 from pluralis.methods import Method
 from pluralis.metrics import Loss
+from pluralis.metrics.queries import Answers
 from pluralis.profile import Profile
+
+BASES: dict[Basis, str] = {
+    "exact": "nothing was changed that the query asks about: this is the count",
+    "sampling": "chance alone separates this from the count, and the interval covers the count as often as it says",
+    "uniform-within-group": "values that were published together are taken to be spread evenly over their rows; where "
+    "they are not, the interval may miss the count",
+}
 
 
 def _table(*headers: str, right: tuple[str, ...] = ()) -> Table:
@@ -72,6 +83,52 @@ def show_loss(console: Console, loss: Loss) -> None:
     distances = {d.attribute: d.distance for d in loss.distributions}
     for name, value in loss.ncp_by_attribute.items():
         table.add_row(escape(name), f"{value:.4f}", f"{distances[name]:.3f}" if name in distances else "")
+    console.print(table)
+
+
+def show_estimate(console: Console, query: Query, estimate: Estimate) -> None:
+    console.print(f"[dim]{escape(str(query))}[/]", soft_wrap=True)
+    if estimate.basis == "exact":
+        console.print(f"[bold]{estimate.value:,.0f}[/] rows")
+    else:
+        console.print(f"about [bold]{estimate.value:,.1f}[/] rows")
+        console.print(f"interval  {estimate.low:,.1f} to {estimate.high:,.1f} at {100 * estimate.confidence:.4g}%")
+    console.print(f"basis     {estimate.basis}: {BASES[estimate.basis]}", soft_wrap=True)
+    console.print(f"certain   at least {estimate.least:,} and at most {estimate.most:,} rows, whatever is assumed")
+
+
+def show_estimates(console: Console, query: Query, counts: pl.DataFrame, confidence: float) -> None:
+    """A row for each combination: what it is of, then value, low, high and basis."""
+    console.print(f"[dim]{escape(str(query))}[/]\n", soft_wrap=True)
+    table = _table(*map(escape, query.by), "rows", "low", "high", "basis", right=("rows", "low", "high"))
+    for row in counts.iter_rows():
+        *of, value, low, high, basis = row
+        names = ["[dim]missing[/]" if part is None else escape(str(part)) for part in of]
+        digits = 0 if basis == "exact" else 1
+        table.add_row(*names, *(f"{figure:,.{digits}f}" for figure in (value, low, high)), basis)
+    console.print(table)
+    console.print(f"\nIntervals are at {100 * confidence:.4g}%.")
+    for basis in counts["basis"].unique(maintain_order=True):
+        console.print(f"{basis}: {BASES[basis]}", soft_wrap=True)
+
+
+def show_rows(console: Console, rows: pl.DataFrame) -> None:
+    """The answer to a query in SQL."""
+    numbers = tuple(name for name, kind in rows.schema.items() if kind.is_numeric())
+    table = _table(*map(escape, rows.columns), right=numbers)
+    for row in rows.iter_rows():
+        table.add_row(*(_figure(cell) if isinstance(cell, float) else escape(str(cell)) for cell in row))
+    console.print(table)
+    console.print("\nExpected counts, without intervals; without --sql, query gives them.")
+
+
+def show_answers(console: Console, answered: Mapping[str, Answers]) -> None:
+    """How a release answered random counts."""
+    table = _table("attribute", "queries", "mean error", "median error", "intervals hold", right=("queries",))
+    for name, found in answered.items():
+        held = f"{found.coverage:.1%} at {found.confidence:.0%}"
+        table.add_row(escape(name), f"{found.queries:,}", f"{found.mean_error:.1%}", f"{found.median_error:.1%}", held)
+    console.print()
     console.print(table)
 
 

@@ -1,0 +1,79 @@
+"""What a release can be asked about: its attributes, and how their values are spelled in it."""
+
+from __future__ import annotations
+
+import polars as pl
+from pydantic import ValidationError
+
+from pluralis.errors import ReleaseError
+from pluralis.labels import is_binned
+from pluralis.release import MANIFEST, ColumnInfo, Release
+from pluralis.spelling import skeleton
+
+ASKED = ("quasi", "plain", "sensitive")
+
+
+def attributes_of(release: Release) -> dict[str, ColumnInfo]:
+    """The quasi, plain and sensitive attributes of all tables, whatever columns hold them.
+
+    A sensitive attribute whose values stand in rows of `attribute` and `value` is described by the manifest's
+    `domains`. Every `name` is that of the attribute.
+
+    >>> from pluralis.release import Manifest, TableInfo
+    >>> value = ColumnInfo(name="value", role="sensitive", type="text", attribute="disease", domain=("flu", "hiv"))
+    >>> count = ColumnInfo(name="count", role="count", type="number")
+    >>> table = TableInfo(name="sensitive_disease", file="sensitive_disease.parquet", columns=(value, count))
+    >>> manifest = Manifest(method="decomposition", variant="hardened", kind="decomposed", rows=2, suppressed=0,
+    ...                     claims=(), breaks=(), parameters={}, tables=(table,))
+    >>> [(name, info.name, info.domain) for name, info in attributes_of(Release(manifest, {})).items()]
+    [('disease', 'disease', ('flu', 'hiv'))]
+    """
+    manifest = release.manifest
+    found = [column for table in manifest.tables for column in table.columns if column.role in ASKED]
+    try:
+        found += [ColumnInfo.model_validate(info) for info in manifest.parameters.get("domains", {}).values()]
+    except (AttributeError, ValidationError):
+        raise ReleaseError(
+            f"{MANIFEST}, parameters.domains describes no attributes. The release is damaged; ask for it again."
+        ) from None
+    infos: dict[str, ColumnInfo] = {}
+    for info in found:
+        name = info.attribute or info.name
+        infos.setdefault(name, info.model_copy(update={"name": name, "attribute": name}))
+    return infos
+
+
+def holds_bins(info: ColumnInfo) -> bool:
+    """Whether an attribute is a sensitive number that is published in intervals."""
+    return info.role == "sensitive" and is_binned(info.domain)
+
+
+def texts_of(info: ColumnInfo) -> list[str]:
+    """The values that a text attribute can have: those that were published, then other leaves of its hierarchy."""
+    published = [value for value in info.domain or () if isinstance(value, str)]
+    return list(dict.fromkeys([*published, *(line[0] for line in info.hierarchy or ())]))
+
+
+class Spellings:
+    """The published spelling of whatever an analyst writes for a value of one attribute.
+
+    >>> info = ColumnInfo(name="disease", role="sensitive", type="text", domain=("Flu", "HIV"))
+    >>> spellings = Spellings(info, fold_case=True)
+    >>> spellings.of(" hiv"), spellings.of("flue")
+    ('HIV', None)
+    """
+
+    def __init__(self, info: ColumnInfo, *, fold_case: bool) -> None:
+        self.texts = texts_of(info)
+        self._fold_case = fold_case
+        self._by_core: dict[str, str] = {}
+        for core, text in zip(self._cores(self.texts), self.texts, strict=True):
+            self._by_core.setdefault(core, text)
+
+    def of(self, text: str) -> str | None:
+        """The published spelling, or None where no value is spelled like this."""
+        return text if text in self.texts else self._by_core.get(self._cores([text])[0])
+
+    def _cores(self, texts: list[str]) -> list[str]:
+        frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+        return frame.select(skeleton(pl.col("text"), fold_case=self._fold_case)).to_series().to_list()

@@ -1,0 +1,218 @@
+"""A release as a DuckDB database: the published tables, and a view of expected counts to ask in SQL.
+
+The view `expected` has a column for each attribute that was named, with the values themselves, and `count`: how many
+rows to expect with that combination. A sum over it is what `Release.count` gives for the same condition. It holds no
+intervals. Attributes are named beforehand because a view of all of them would spread every label of every row over all
+its values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from pluralis.errors import OutputError, PluralisError, QueryError, did_you_mean
+from pluralis.estimate.attributes import attributes_of
+from pluralis.estimate.candidates import Candidates
+from pluralis.estimate.grouped import Block, Coded, Grouped
+from pluralis.estimate.spread import Bins, Column, Exact, Intervals, Members
+from pluralis.release import Release
+
+if TYPE_CHECKING:
+    import duckdb
+
+MOST = 5_000_000  # lines of what labels stand for
+POINTS = 100  # that stand for an interval of numbers that are not whole
+
+
+class Join(NamedTuple):
+    """One table of the view: it goes with a column of an earlier one, and may give values and a share."""
+
+    table: str
+    rows: pl.DataFrame
+    on: str
+    attribute: str | None = None
+
+
+def to_duckdb(release: Release, *columns: str, database: str | Path = ":memory:") -> duckdb.DuckDBPyConnection:
+    """A connection to a database with the tables of a release, and the view `expected` of these attributes."""
+    try:
+        import duckdb
+        import pyarrow  # noqa: F401, DuckDB reads frames through it
+    except ImportError:
+        raise PluralisError("SQL needs duckdb and pyarrow. Install them: pip install 'pluralis[sql]'.") from None
+    infos = attributes_of(release)
+    for name in columns:
+        if name not in infos:
+            raise QueryError(f"There is no attribute {name!r}. {did_you_mean(name, infos)}")
+    if len(set(columns)) < len(columns):
+        raise QueryError("An attribute is named twice. Name each once.")
+    if database != ":memory:" and Path(database).exists():
+        raise OutputError(f"{database} exists. Choose another name.")
+    rows, joins = _joined(release, columns)
+    connection = duckdb.connect(str(database))
+    _create(connection, "pluralis_rows", rows)
+    for join in joins:
+        _create(connection, join.table, join.rows)
+    for name, table in release.tables.items():
+        _create(connection, name, table)
+    connection.execute(_view(columns, joins))
+    connection.execute("SET enable_external_access = false")
+    return connection
+
+
+def ask(release: Release, query: str) -> pl.DataFrame:
+    """The answer to a query in SQL on `expected`, which has the attributes that the query names."""
+    connection = to_duckdb(release, *columns_in(query, release))
+    import duckdb
+
+    try:
+        with connection:
+            found = pl.from_arrow(connection.sql(query).to_arrow_table())
+    except duckdb.Error as error:
+        raise QueryError(f"DuckDB refuses the query. {error}") from None
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def columns_in(query: str, release: Release) -> list[str]:
+    """The attributes of a release that a query in SQL names.
+
+    Whatever looks like one of them counts, also in a text: that makes the view larger, not wrong.
+    """
+    words = set(re.findall(r'"((?:[^"]|"")*)"|([^\W\d]\w*)', query))
+    named = {quoted.replace('""', '"') or bare.lower() for quoted, bare in words}
+    return [name for name in attributes_of(release) if name in named or name.lower() in named]
+
+
+def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
+    """The rows by their codes and groups with their number `n`, and what to join to them."""
+    estimator = release.estimator
+    own = [name for name in columns if name in estimator.rows.columns]  # type: ignore[attr-defined]
+    secret = tuple(name for name in columns if name not in own)
+    if isinstance(estimator, Candidates):
+        return _candidates(estimator, own, secret)
+    assert isinstance(estimator, Grouped)
+    codes = {name: pl.Series(estimator.rows.codes[estimator.rows.line_of[name]]) for name in own}
+    joins = [Join(_labels(name), members(estimator.rows.columns[name]), name, name) for name in own]
+    for i, block in enumerate(estimator.blocks(secret)):
+        codes[f"group {i}"] = pl.Series(block.groups.of_row)
+        mine = [name for name in block.values.columns if name in secret]
+        joins.append(Join(f"pluralis_block_{i}", _shares(block, mine).rename({"group": f"group {i}"}), f"group {i}"))
+        joins += [Join(_labels(name), members(block.values.columns[name]), name, name) for name in mine]
+    return _counted(codes, estimator.count_of_rows), joins
+
+
+def _candidates(estimator: Candidates, own: Sequence[str], secret: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
+    frame = pl.DataFrame(
+        [pl.Series(name, estimator.rows.codes[estimator.rows.line_of[name]]) for name in own]
+        + [pl.Series(f"member of {name}", estimator.drawn[name].sets).arr.to_list() for name in secret]
+    )
+    joins = [Join(_labels(name), members(estimator.rows.columns[name]), name, name) for name in own]
+    for name in secret:
+        drawn = estimator.drawn[name]
+        frame = frame.explode(f"member of {name}")
+        design = drawn.design
+        scores = np.array([design.scores(unit) for unit in np.eye(design.m)])  # [value, member]
+        weights = pl.DataFrame(
+            {
+                f"member of {name}": np.tile(np.arange(design.m, dtype=np.int32), design.m),
+                name: np.repeat(drawn.place, design.m),
+                "share": scores.ravel(),
+            }
+        )
+        joins.append(Join(f"pluralis_scores_{len(joins)}", weights, f"member of {name}"))
+        joins.append(Join(_labels(name), members(drawn.values), name, name))
+    if not frame.width:
+        return pl.DataFrame({"n": [estimator.count_of_rows]}), joins
+    return frame.group_by(frame.columns).agg(pl.len().alias("n")), joins
+
+
+def _counted(codes: Mapping[str, pl.Series], rows: int) -> pl.DataFrame:
+    if not codes:
+        return pl.DataFrame({"n": [rows]})
+    frame = pl.DataFrame(codes)
+    return frame.group_by(frame.columns).agg(pl.len().alias("n"))
+
+
+def _shares(block: Block, names: Sequence[str]) -> pl.DataFrame:
+    """`group`, codes of some attributes, `share` of the group's values."""
+    groups = np.repeat(np.arange(block.starts.size - 1, dtype=np.int32), np.diff(block.starts))
+    values: Coded = block.values
+    frame = pl.DataFrame(
+        {"group": groups, **{name: values.codes[values.line_of[name]] for name in names}, "count": block.counts}
+    )
+    counted = frame.group_by("group", *names).agg(pl.col("count").sum())
+    return counted.select("group", *names, share=pl.col("count") / pl.col("count").sum().over("group"))
+
+
+def members(column: Column) -> pl.DataFrame:
+    """What the labels of a column stand for: `code`, `value`, and the `share` of each."""
+    if isinstance(column, Exact):
+        values = pl.Series(list(column.values) if not isinstance(column.values, np.ndarray) else column.values)
+        codes = np.arange(column.size + column.missing, dtype=np.int32)
+        padded = values.extend_constant(None, 1) if column.missing else values
+        return pl.DataFrame({"code": codes, "value": padded, "share": np.ones(codes.size)})
+    if isinstance(column, Members):
+        values = pl.Series([*column.values, None], dtype=pl.String)
+        sizes = np.diff(column.starts)
+        codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
+        found = pl.DataFrame({"code": codes, "value": values.gather(column.members), "share": 1 / sizes[codes]})
+        return _with_missing(found, sizes.size) if column.missing else found
+    assert isinstance(column, (Intervals, Bins))
+    found = _numbers(column.low, column.high)
+    return _with_missing(found, column.low.size) if isinstance(column, Intervals) and column.missing else found
+
+
+def _with_missing(found: pl.DataFrame, code: int) -> pl.DataFrame:
+    missing = pl.DataFrame({"code": [code], "value": [None], "share": [1.0]}, schema=found.schema)
+    return pl.concat([found, missing])
+
+
+def _numbers(low: np.ndarray, high: np.ndarray) -> pl.DataFrame:
+    """Whole numbers from low to high, or points spread evenly between them."""
+    whole = low.dtype == np.int64
+    sizes = high - low + 1 if whole else np.where(high > low, POINTS, 1)
+    if sizes.sum() > MOST:
+        raise QueryError(f"Labels stand for {int(sizes.sum()):,} numbers, more than {MOST:,}. Leave the attribute out.")
+    codes = np.repeat(np.arange(low.size, dtype=np.int32), sizes)
+    place = np.arange(codes.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    values = low[codes] + (place if whole else (high - low)[codes] * (place + 0.5) / POINTS)
+    return pl.DataFrame({"code": codes, "value": values, "share": 1 / sizes[codes]})
+
+
+def _view(columns: Sequence[str], joins: Iterable[Join]) -> str:
+    shares, tables = ["r.n"], ["pluralis_rows r"]
+    shown: dict[str, str] = {}
+    source = dict[str, str]()  # which table has a column to join on
+    for i, join in enumerate(joins):
+        left = f"{source.get(join.on, 'r')}.{_quoted(join.on)}"
+        right = "code" if join.attribute else join.on
+        tables.append(f"JOIN {_quoted(join.table)} t{i} ON {left} = t{i}.{_quoted(right)}")
+        shares.append(f"t{i}.share")
+        if join.attribute:
+            shown[join.attribute] = f"t{i}.value AS {_quoted(join.attribute)}"
+        else:
+            source |= {name: f"t{i}" for name in join.rows.columns if name not in (join.on, "share")}
+    chosen = "".join(f"{shown[name]}, " for name in columns)
+    grouped = " GROUP BY ALL" if columns else ""
+    return f"CREATE VIEW expected AS SELECT {chosen}sum({' * '.join(shares)}) AS count FROM {' '.join(tables)}{grouped}"
+
+
+def _create(connection: duckdb.DuckDBPyConnection, name: str, rows: pl.DataFrame) -> None:
+    connection.register("pluralis_incoming", rows.to_arrow())
+    connection.execute(f"CREATE TABLE {_quoted(name)} AS SELECT * FROM pluralis_incoming")
+    connection.unregister("pluralis_incoming")
+
+
+def _labels(name: str) -> str:
+    return f"pluralis_labels_{name}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
