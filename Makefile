@@ -21,6 +21,7 @@ lint: $(VENV)/.installed
 
 bench: $(VENV)/.warm
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.queries
 
 # What docs show of the program is pasted by this, and a test checks that it was.
 docs: $(VENV)/.warm

@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "performance.md"
 RESULTS = HERE / "results.csv"
 ONE = {"occupation": 5}
+JOB = {"job": 5}
 FOUR = {"occupation": 7, "education": 3, "hours-per-week": 2, "relationship": 2}
 PAIRS = {"occupation": 2, "education": 2, "hours-per-week": 2, "relationship": 2}
 ALL, LARGE, HUGE = (30_162, 300_000, 1_000_000), (300_000, 1_000_000), (1_000_000, 10_000_000)
@@ -52,6 +53,7 @@ RUNS = {
     "kaca, k = 5": Run("kaca", ALL[:2], {}, k=5),
     "anatomy": Run("anatomy", HUGE),
     "decomposition, 4 secrets": Run("decomposition", HUGE, FOUR),
+    "randomized-addition, 50 values": Run("randomized-addition", HUGE, JOB),
     "msb, 4 secrets": Run("msb", LARGE, PAIRS, suppress=0.9),
     "sloms, 4 secrets, k = 5": Run("sloms", LARGE, PAIRS, k=5, suppress=0.9),
 }
@@ -60,7 +62,8 @@ EXPLAINED = """\
 Written by `make bench`. Adult (30,162 rows), and Adult drawn with replacement with fnlwgt moved a little; quasi
 attributes age, fnlwgt, education-num, hours-per-week, marital-status, race, sex, without those that are sensitive.
 Sensitive is occupation at l = 5; with four secrets occupation, education, hours-per-week and relationship, at l = 7, 3,
-2 and 2 for decomposition, at 2 each for msb and sloms, which may leave rows out. One core. *Plan* is the method alone;
+2 and 2 for decomposition, at 2 each for msb and sloms, which may leave rows out. Randomized addition protects `job` at
+l = 5, drawn from 50 values, which the table then has in the place of occupation. One core. *Plan* is the method alone;
 *publish* is everything from the Parquet file to the visible, audited release with its report; *copy* is Polars
 reading and writing the same file, all 15 columns, in the same process; *ratio* is publish / copy. *Table* is the file
 in memory, *peak* the most that the process held. Machines are noisy: compare figures of one run only.
@@ -75,8 +78,8 @@ def data_file() -> Path:
     return path
 
 
-def make_table(rows: int, path: Path) -> None:
-    """Adult itself, or as many rows drawn from it."""
+def make_table(rows: int, path: Path, *, jobs: bool = False) -> None:
+    """Adult itself, or as many rows drawn from it; with `job` in the place of occupation."""
     import numpy as np
     import polars as pl
     from numpy.random import default_rng
@@ -91,6 +94,11 @@ def make_table(rows: int, path: Path) -> None:
         adult = adult[rng.integers(0, adult.height, rows)]
         jitter = pl.Series(rng.integers(-500, 501, rows).astype(np.int64))
         adult = adult.with_columns(pl.col("fnlwgt") + jitter)
+        if jobs:
+            chances = 1 / (np.arange(50) + 5.0)
+            drawn = rng.choice(50, rows, p=chances / chances.sum())
+            names = pl.Series("job", [f"occupation group {i:02}" for i in range(50)])
+            adult = adult.drop("occupation").with_columns(names.gather(drawn))
     adult.write_parquet(path)
 
 
@@ -167,9 +175,10 @@ def all_measurements(work: Path, names: list[str], most: int) -> Iterator[dict[s
         for rows in RUNS[name].sizes:
             if rows > most:
                 continue
-            path = work / f"adult_{rows}.parquet"
+            jobs = "job" in RUNS[name].secrets
+            path = work / f"{'jobs' if jobs else 'adult'}_{rows}.parquet"
             if not path.exists():
-                make_table(rows, path)
+                make_table(rows, path, jobs=jobs)
             command = [sys.executable, "-m", "benchmarks.run", "--one", str(path), name]
             environment = {**os.environ, "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
             ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=HERE.parent)

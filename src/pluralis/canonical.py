@@ -11,14 +11,20 @@ from pluralis.policy import Attribute, MissingAs
 from pluralis.spelling import canonical_spellings, skeleton
 
 
-def canonical(series: pl.Series, attribute: Attribute, missing: Sequence[str], notes: list[str]) -> pl.Series:
-    """A column as text or numbers in one spelling; missing values are null. What was changed is noted."""
+def canonical(
+    series: pl.Series, attribute: Attribute, missing: Sequence[str], notes: list[str], *, coded: bool = False
+) -> pl.Series:
+    """A column as text or numbers in one spelling; missing values are null. What was changed is noted.
+
+    Text that needs no change may come back `coded`, as an Enum of its values in order.
+    """
     name = series.name
     if attribute.type == "number":
         return _as_numbers(series, missing)
     text = as_text(series, notes)
-    if _is_canonical(text, attribute, missing):
-        return text
+    texts = text.unique()
+    if _is_canonical(texts, attribute, missing):
+        return text.cast(pl.Enum(texts.sort())) if coded else text
     if missing:
         text = text.set(text.str.strip_chars().is_in(list(missing)), None)
     if isinstance(attribute.if_missing, MissingAs) and text.null_count():
@@ -36,9 +42,8 @@ def canonical(series: pl.Series, attribute: Attribute, missing: Sequence[str], n
     return text.set(text == "", None).rename(name)
 
 
-def _is_canonical(text: pl.Series, attribute: Attribute, missing: Sequence[str]) -> bool:
-    """Whether no text is missing, and each stands for itself: looked up once for each different text."""
-    texts = text.unique()
+def _is_canonical(texts: pl.Series, attribute: Attribute, missing: Sequence[str]) -> bool:
+    """Whether no text is missing, and each stands for itself; `texts` are different."""
     if texts.null_count() or texts.str.strip_chars().is_in(["", *missing]).any():
         return False
     frame = texts.to_frame("text").select(

@@ -33,7 +33,7 @@ MAX_FIELD = 128 << 10
 MAX_COLUMNS = 10_000
 MAX_ROWS = 2**32 - 2
 SEPARATORS = ",;\t|"
-ROW_GROUP = 1 << 20
+ROW_GROUP = 1 << 21
 COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
 
 _ENDINGS = tuple(ending + packed for ending in (".csv", ".tsv", ".txt") for packed in ("", ".gz"))

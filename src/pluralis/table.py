@@ -112,7 +112,7 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
         raise InputError("The table has no rows. There is nothing to publish.")
     notes: list[str] = []
     used = {name: attribute for name, attribute in policy.columns.items() if attribute.role != "identifier"}
-    series = {name: canonical(frame[name], attribute, policy.missing, notes) for name, attribute in used.items()}
+    series = {name: canonical(frame[name], a, policy.missing, notes, coded=True) for name, a in used.items()}
     person = None
     if policy.person is not None:
         person = canonical(frame[policy.person], Attribute(role="identifier", case="keep"), policy.missing, notes)
@@ -209,6 +209,11 @@ def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> C
 
 def _ranks(series: pl.Series) -> tuple[Codes, pl.Series]:
     """The place of each value in its sorted domain, nulls last, and the domain."""
+    if isinstance(series.dtype, pl.Enum):
+        codes = series.to_physical()
+        if codes.n_unique() == series.dtype.categories.len():
+            return codes.cast(pl.Int32).to_numpy(), series.dtype.categories.rename(series.name)
+        series = series.cast(pl.String)  # rows were left out, and values with them
     if series.dtype == pl.Int64 and not series.null_count():
         numbers = series.to_numpy()
         low, high = int(numbers.min()), int(numbers.max())

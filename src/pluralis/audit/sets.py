@@ -53,9 +53,20 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
         except ReleaseError as error:
             yield f"microdata: {error}"
             return
-        shown = shown.with_columns(pl.Series(f"{name}\0{i}", codes[:, i]) for i in range(codes.shape[1]))
+        shown = shown.with_columns(_in_order(codes, design.m, name))
     if not in_canonical_order(shown):
         yield "microdata: rows are not in canonical order, so their order may tell something."
+
+
+def _in_order(codes: Codes, m: int, name: str) -> list[pl.Series]:
+    """Sets as numbers in their order: one for each, or, where that would be too large, one for each member."""
+    if m ** codes.shape[1] >= 2**63:
+        return [pl.Series(f"{name}\0{i}", codes[:, i]) for i in range(codes.shape[1])]
+    packed = codes[:, 0].astype(np.int64)
+    for i in range(1, codes.shape[1]):
+        packed *= m
+        packed += codes[:, i]
+    return [pl.Series(f"{name}\0", packed)]
 
 
 def _design(manifest: Manifest, name: str) -> Design:
@@ -160,7 +171,7 @@ def _by_cell(info: TableInfo, rows: pl.DataFrame, sets: Codes, design: Design, n
         cells = cells.filter(pl.col("\0rows") >= least).sort("\0rows", *names, descending=True).head(CELLS)
         for cell in cells.iter_rows(named=True):
             mine = sets[np.asarray(cell["\0row"])]
-            shares = likeliest(mine, design.weight, np.full(design.m, 1 / design.m), steps=200)
+            shares = likeliest(mine, design.weight, np.full(design.m, 1 / design.m), steps=40)
             every, count = different(mine, design.m)
             share = float((posteriors(every, shares, design.weight).max(axis=1) * count).sum() / count.sum())
             looked += 1

@@ -26,7 +26,7 @@ from pluralis.estimate.conditions import Condition
 from pluralis.estimate.grouped import Coded
 from pluralis.estimate.result import Estimate, interval
 from pluralis.estimate.spread import Column, coded
-from pluralis.kernels.score import Cells, cells_of, score_rows
+from pluralis.kernels.score import CERTAIN, POSSIBLE, Cells, cells_of, count_members
 from pluralis.release import ColumnInfo, Release
 
 MOST = 64  # combinations of sensitive classes that several attributes may be asked about
@@ -120,7 +120,7 @@ class Candidates:
             stride *= axis.classes
         sizes = [place.size for place in places]
         starts = np.cumsum([0, *sizes])[:-1].astype(np.int64)
-        flat = np.concatenate([np.empty(0, np.int64), *places]).astype(np.int64)
+        flat = np.concatenate([np.empty(0, np.int64), *places]).astype(np.int32)
         return Cells(self.rows.codes, np.array(lines, np.int64), starts, flat)
 
     def _of_one(self, cells: Cells, truth: npt.NDArray[np.bool_], axes: Sequence[Axis]) -> Sums:
@@ -133,8 +133,9 @@ class Candidates:
                 for c, of in zip(scores, wanted, strict=True)
             ]
         )
-        sums: Sums = score_rows(cells, drawn.sets, truth.any(axis=1), scores, spreads, wanted > 0, wanted >= 1)
-        return sums
+        flags = (POSSIBLE * (wanted > 0) + CERTAIN * (wanted >= 1)).astype(np.uint8)
+        seen, least, most = count_members(cells, drawn.sets, truth.any(axis=1), flags)
+        return float((seen * scores).sum()), float((seen * spreads).sum()), least, most
 
     def _of_several(self, cells: Cells, truth: npt.NDArray[np.bool_], axes: Sequence[Axis]) -> Sums:
         """Products of what the sets of several attributes say, for each combination of classes that is asked."""

@@ -58,3 +58,13 @@ def calibrated_sets(codes, words, k0, k1, counts, total, l, sets, starts, breaks
         for i in range(l):
             drawn[row, i] = sets[set_of[low], i]
     return drawn
+
+
+@njit(cache=True)
+def tally(sets, values):
+    """How many sets hold each value."""
+    listed = np.zeros(values, np.int64)
+    for row in range(sets.shape[0]):
+        for i in range(sets.shape[1]):
+            listed[sets[row, i]] += 1
+    return listed

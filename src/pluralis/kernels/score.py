@@ -15,41 +15,55 @@ class Cells(NamedTuple):
     codes: npt.NDArray[np.int32]
     lines: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int32]
+
+
+@njit(cache=True)
+def _fill_cells(cells, begin, out):
+    """The cells of as many rows as `out` is long, from row `begin` on: column by column, which is fast."""
+    out[:] = 0
+    for k in range(cells.lines.size):
+        codes = cells.codes[cells.lines[k], begin : begin + out.size]
+        place = cells.place[cells.starts[k] :]
+        for i in range(out.size):
+            out[i] += place[codes[i]]
 
 
 @njit(cache=True)
 def cells_of(cells, rows):
     """The cell of every row."""
-    out = np.zeros(rows, np.int64)
-    for k in range(cells.lines.size):
-        codes = cells.codes[cells.lines[k]]
-        for row in range(rows):
-            out[row] += cells.place[cells.starts[k] + codes[row]]
+    out = np.empty(rows, np.int32)
+    _fill_cells(cells, 0, out)
     return out
 
 
-@njit(cache=True)
-def score_rows(cells, sets, asked, scores, spreads, can, must):
-    """(sum of scores, of spreads, rows that must and that can be meant): over the sets of rows in cells that are asked.
+POSSIBLE = 1
+CERTAIN = 2
+CHUNK = 4_096
 
-    `scores` and `spreads` have a line for each cell and a column for each value; `can` and `must` say whether a row
-    with the value can be, and must be, one of those that are meant.
+
+@njit(cache=True)
+def count_members(cells, sets, asked, flags):
+    """[cell, value]: how many sets of rows in a cell that is asked hold the value; the least and most rows meant.
+
+    `flags[cell, value]` say whether a row with the value can be (POSSIBLE) and must be (CERTAIN) one that is meant.
     """
-    value, variance, least, most = 0.0, 0.0, 0, 0
-    for row in range(sets.shape[0]):
-        cell = 0
-        for k in range(cells.lines.size):
-            cell += cells.place[cells.starts[k] + cells.codes[cells.lines[k], row]]
-        if not asked[cell]:
-            continue
-        some, every = False, True
-        for i in range(sets.shape[1]):
-            member = sets[row, i]
-            value += scores[cell, member]
-            variance += spreads[cell, member]
-            some |= can[cell, member]
-            every &= must[cell, member]
-        least += every
-        most += some
-    return value, variance, least, most
+    seen = np.zeros(flags.shape, np.int64)
+    chunk = np.empty(CHUNK, np.int32)
+    least, most = 0, 0
+    for begin in range(0, sets.shape[0], CHUNK):
+        size = min(CHUNK, sets.shape[0] - begin)
+        _fill_cells(cells, begin, chunk[:size])
+        for at in range(size):
+            cell = chunk[at]
+            if not asked[cell]:
+                continue
+            some, every = 0, POSSIBLE | CERTAIN
+            for i in range(sets.shape[1]):
+                member = sets[begin + at, i]
+                seen[cell, member] += 1
+                some |= flags[cell, member]
+                every &= flags[cell, member]
+            most += some & POSSIBLE
+            least += every >> 1
+    return seen, least, most

@@ -28,7 +28,7 @@ from pluralis.addition import MOST, Design, blurred, posteriors
 from pluralis.eligibility import refuse_k, require_eligible, require_sensitive
 from pluralis.errors import Infeasible
 from pluralis.identity import row_words, value_words
-from pluralis.kernels.addition import calibrated_sets, uniform_sets
+from pluralis.kernels.addition import calibrated_sets, tally, uniform_sets
 from pluralis.methods.base import Method
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
@@ -195,7 +195,7 @@ def _drawn(
         else:
             total = int(design.counts.sum())
             sets = calibrated_sets(codes, words, *pair, design.counts, total, design.l, design.sets, *design.lines)
-        listed = np.bincount(sets[kept].ravel(), minlength=design.m)
+        listed = tally(sets if kept.size == len(sets) else sets[kept], design.m)
         alone = np.flatnonzero((listed > 0) & (listed < crowd))
         if not alone.size:
             return replace(design, attempt=attempt), sets
