@@ -159,7 +159,7 @@ def test_calibrated_on_adult(adult: Path, l: int) -> None:
     ("secret", "quasi", "l"), [("occupation", ("age", "sex", "race"), 4), ("relationship", ("sex",), 2)]
 )
 def test_intervals_cover_on_adult(adult: Path, secret: str, quasi: tuple[str, ...], l: int) -> None:
-    """95 % intervals by sex hold the truth in 94 to 96 % of many draws; relationship by sex is the paper's Figure 6."""
+    """95 % intervals by sex hold the truth in 93 to 97 % of 60 draws; relationship by sex is the paper's Figure 6."""
     table = read_table(adult)
     truth = {row[:2]: row[2] for row in table.group_by("sex", secret).len().iter_rows()}
     inside = []

@@ -19,7 +19,7 @@ secret start (`blurred`): off by up to half of its square root, as much as a sam
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ import polars as pl
 from pluralis.errors import ReleaseError
 
 ORDERS = 64
+LARGEST = 1 << 40  # that weights may add up to
 MOST = 2_000  # values of a calibrated design: what an analyst has to invert is a matrix of them
 
 Numbers = npt.NDArray[np.int64]
@@ -54,18 +55,40 @@ class Design:
     values: tuple[Value, ...]
     l: int
     counts: Numbers | None = None
-    attempt: int = 0  # which of several draws it was; the publisher's alone
+    attempt: int = 0  # which of several draws it was; this and the next are the publisher's alone
+    true: Numbers | None = None  # how many rows held each value
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], l: int) -> Design:
-        counts = data.get("weights")
-        known = None if counts is None else np.array(counts, np.int64)
-        return cls(tuple(data["values"]), l, known, data.get("attempt", 0))
+    def of(cls, data: Any, l: Any) -> Design:
+        """A design as a manifest or a key holds it; ReleaseError where it is none."""
+        values, weights = (data.get("values"), data.get("weights")) if isinstance(data, dict) else (None, None)
+        attempt = data.get("attempt", 0) if isinstance(data, dict) else 0
+        wrong = ReleaseError("it is not said how sets were drawn, or what is said contradicts itself.")
+        if not isinstance(values, list) or not (_whole([l]) and 2 <= l < len(values)) or not _whole([attempt]):
+            raise wrong
+        alike = all(isinstance(v, str) for v in values) or all(_is_number(v) for v in values)
+        if not alike or len(set(values)) != len(values):
+            raise wrong
+        if weights is None:
+            design = cls(tuple(values), l, None, attempt)
+        else:
+            listed = isinstance(weights, list) and len(weights) == len(values) <= MOST and _whole(weights)
+            if not listed or min(weights) < 1 or sum(weights) > LARGEST or max(weights) * l > sum(weights):
+                raise wrong
+            design = cls(tuple(values), l, np.array(weights, np.int64), attempt)
+        if data.get("design") != design.name:
+            raise wrong
+        return design
 
     def to_dict(self) -> dict[str, Any]:
         """As the manifest holds it."""
         said: dict[str, Any] = {"design": self.name, "values": list(self.values)}
         return said if self.counts is None else {**said, "weights": self.counts.tolist()}
+
+    def for_key(self, identity: Sequence[str]) -> dict[str, Any]:
+        """As the key keeps it: what must be the same when rows, known by `identity`, are published again."""
+        private = {"l": self.l, "attempt": self.attempt, "identity": list(identity)}
+        return self.to_dict() | private | ({} if self.true is None else {"counts": self.true.tolist()})
 
     @property
     def name(self) -> str:
@@ -146,6 +169,16 @@ class Design:
             raise ReleaseError(f"{sets.name!r} holds sets that are not in domain order, or hold a value twice.")
         return codes
 
+    def require_possible(self, codes: npt.NDArray[np.int32]) -> None:
+        """Refuse sets that this design cannot draw."""
+        if self.counts is None or self.m**self.l >= 2**63:
+            return
+        powers = self.m ** np.arange(self.l - 1, -1, -1)
+        possible, drawn = self.sets @ powers, codes @ powers  # both in order of sets
+        at = np.minimum(np.searchsorted(possible, drawn), possible.size - 1)
+        if (possible[at] != drawn).any():
+            raise ReleaseError("there are sets that cannot have been drawn as the manifest says.")
+
     # what follows for whoever counts ------------------------------------------------------------------------------
 
     @cached_property
@@ -191,6 +224,14 @@ class Design:
             return squares
         sums = scores[self.sets].sum(axis=1) ** 2 * self.weights
         return np.bincount(self.sets.ravel(), np.repeat(sums, self.l), self.m) / (ORDERS * self.l * self.counts)
+
+
+def _whole(numbers: Sequence[object]) -> bool:
+    return all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def blurred(counts: Numbers, start: Reals, l: int) -> Numbers:

@@ -69,8 +69,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     'Known: age, sex.'
     """
     names = list(known)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    folded = {name.casefold(): name for name in reversed(names)}
+    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     if close:
-        return f"Did you mean {close[0]!r}?"
+        return f"Did you mean {folded[close[0]]!r}?"
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return f"Known: {shown}." if names else "There are none."

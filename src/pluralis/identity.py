@@ -14,6 +14,7 @@ import polars as pl
 
 from pluralis.kernels.siphash import add_column, words_of, words_of_texts
 from pluralis.randomness import Draw
+from pluralis.spelling import skeleton
 from pluralis.table import Column, Table
 
 Words = npt.NDArray[np.uint64]
@@ -34,25 +35,31 @@ def row_words(table: Table, column: Column, draw: Draw) -> Words:
 
 
 def shared_draws(table: Table, column: Column) -> float:
-    """Rows squared per draw, over rows: 1 where every row has a draw of its own.
+    """The most rows that share a draw: 1 where every row has one of its own.
 
-    As much larger is the variance of what is counted, where rows that share a draw are counted together.
+    As many times larger, at most, is the variance of what is counted.
     """
     if table.person is None:
         return 1.0
     pairs = table.person.astype(np.int64) * column.size + column.codes
-    return float((np.unique(pairs, return_counts=True)[1] ** 2).sum() / table.rows)
+    return float(np.unique(pairs, return_counts=True)[1].max())
 
 
 def value_words(column: Column, draw: Draw) -> Words:
-    """A word for each code of a column, which depends on the value and the key alone."""
+    """A word for each code of a column, which depends on the value and the key alone: not on how it is spelled."""
     values = column.series
-    texts = (
-        values.cast(pl.String)
-        if values.dtype.is_integer()
-        else pl.Series([column.text(code) for code in range(column.size)], dtype=pl.String)
-    )
-    return _of_texts(texts.fill_null("(missing)"), draw.pair(f"value of {column.name}"))
+    if column.is_number:
+        values = (
+            values.cast(pl.String) if values.dtype.is_integer() else pl.Series(map(column.text, range(column.size)))
+        )
+    else:
+        values = values.to_frame("text").select(skeleton(pl.col("text"), fold_case=True)).to_series()
+    return _of_texts(values.fill_null("(missing)"), draw.pair(f"value of {column.name}"))
+
+
+def identity_of(table: Table, person: str | None) -> list[str]:
+    """What a row is, in words: the person, or the columns that are kept of it."""
+    return [f"person {person}"] if person is not None else list(table.columns)
 
 
 def _of_texts(texts: pl.Series, pair: tuple[np.uint64, np.uint64]) -> Words:

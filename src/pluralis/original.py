@@ -11,6 +11,7 @@ from pluralis.errors import InputError
 from pluralis.labels import binned, is_binned
 from pluralis.policy import Attribute
 from pluralis.release import ColumnInfo, Manifest
+from pluralis.spelling import skeleton
 
 
 def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manifest) -> pl.Series:
@@ -27,5 +28,22 @@ def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manife
     values = canonical(original[column.name], kind, missing, [])
     if in_bins:
         values = binned(values, [str(label) for label in column.domain or ()])
+    elif column.sets and column.type == "text" and case == "fold":
+        values = _spelled_as(values, [str(value) for value in column.domain or ()])
     instead = manifest.parameters.get("missing_as", {}).get(column.name)
     return values if instead is None else values.fill_null(instead)
+
+
+def _spelled_as(values: pl.Series, domain: list[str]) -> pl.Series:
+    """Text as a release spells it that keeps to the spelling of an earlier one."""
+    new = values.unique().drop_nulls()
+    new = new.filter(~new.is_in(domain))
+    if not new.len():
+        return values
+    by_core = dict(zip(_cores(pl.Series(domain)), domain, strict=True))
+    spelled = [by_core.get(core, text) for core, text in zip(_cores(new), new, strict=True)]
+    return values.replace(new, pl.Series(spelled, dtype=pl.String))
+
+
+def _cores(texts: pl.Series) -> list[str]:
+    return texts.to_frame("text").select(skeleton(pl.col("text"), fold_case=True)).to_series().to_list()

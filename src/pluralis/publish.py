@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
@@ -20,10 +20,11 @@ import numpy as np
 from pluralis.audit import Verdict, audit
 from pluralis.errors import AuditFailed, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
-from pluralis.identity import shared_draws
+from pluralis.identity import identity_of, shared_draws
 from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
 from pluralis.kinds import KINDS
 from pluralis.kinds.parts import column_info, refuse_taken_names
+from pluralis.memory import give_back
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
 from pluralis.plan import LEFT_OUT, Plan
@@ -59,9 +60,9 @@ class Publication(Release):
         check_target(private, replace=True, mark="key")
         _require_same_key(private, self.key)
         with staging(target, private, private) as (public_stage, private_stage, key_stage):
-            with stage("writing"):
+            with _step("writing"):
                 manifest = self._write_public(public_stage, format)
-            with stage("auditing the staged files"):
+            with _step("auditing the staged files"):
                 verdict = audit(public_stage.folder, allow_test=allow_test)
             if not verdict.holds:
                 raise AuditFailed(verdict)
@@ -110,6 +111,14 @@ class Publication(Release):
             to.write(name, text.encode(), mode=0o600)
 
 
+@contextmanager
+def _step(what: str) -> Iterator[None]:
+    """A stage that gives back the memory it needed."""
+    with stage(what):
+        yield
+    give_back()
+
+
 def _require_same_key(private: Path, key: Key) -> None:
     """A second key for the same private folder would make two releases of the same people: refuse it."""
     file = private / "key"
@@ -131,26 +140,28 @@ def key_for(folder: str | Path) -> Key:
 def publish(source: object, policy: Policy, *, key: Key | None = None) -> Publication:
     """Decide and build a release of a table (a path, or a pandas, Polars or Arrow frame) under a policy, in memory.
 
-    Raises Infeasible where no such release exists. Nothing is visible until `save`.
+    Raises Infeasible where no such release exists. Nothing is visible until `save`. To publish the same people again,
+    pass the `key` of the publication before, or `key_for` its folder: it also holds what must be repeated.
     """
     method = method_for(policy)
     refuse_taken_names(policy, method.kind)
     key = key or Key.new()
     notes: list[str] = []
-    with stage("reading"):
+    with _step("reading"):
         original = read_table(source, notes=notes)
-    with stage("encoding"):
+    with _step("encoding"):
         table = encode(original, policy)
     original = original.select(name for name in original.columns if name in policy.columns)  # the rest is not needed
     plan = method.plan(table, policy, Draw(key))
-    designs = {name: {**d.to_dict(), "l": d.l, "attempt": d.attempt} for name, d in plan.designs.items()}
-    key = key.with_designs(designs)
-    with stage("building the tables"):
+    give_back()
+    identity = identity_of(table, policy.person)
+    key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in plan.designs.items()})
+    with _step("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
     said = (*notes, *table.notes, *plan.notes, *_told(release))
     added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
     del table, plan
-    with stage("measuring what was lost"):
+    with _step("measuring what was lost"):
         loss = changed(measure(release, original), added_values=added)
     return Publication(release.manifest, release.tables, policy, key, loss, said)
 

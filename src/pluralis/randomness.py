@@ -62,9 +62,15 @@ class Key:
             raise InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
         text, _, designs = path.read_text(encoding="utf-8", errors="replace").strip().partition("\n")
         try:
-            return cls(bytes.fromhex(text), json.loads(designs) if designs else {})
+            known = json.loads(designs) if designs else {}
+            if not isinstance(known, dict) or not all(isinstance(design, dict) for design in known.values()):
+                raise ValueError(designs)
+            return cls(bytes.fromhex(text), known)
         except ValueError:
-            raise InputError(f"{path.name} holds no key: expected {2 * KEY_BYTES} hexadecimal digits.") from None
+            raise InputError(
+                f"{path.name} holds no key: expected {2 * KEY_BYTES} hexadecimal digits, and designs as Pluralis wrote "
+                "them. Restore it: without it the same people cannot be published again."
+            ) from None
 
     def write(self, path: Path) -> None:
         """Write the key where nothing is yet, readable by its owner alone."""

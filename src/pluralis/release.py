@@ -64,7 +64,7 @@ def claim_words(claim: Claim, kind: str) -> str:
         "recursive": f"{name} recursive ({claim.c or 0:g},{l})-diversity",
         "unique-distinct": f"{name} {l} values, each once",
         "candidates": f"at least {l} values of {name} remain possible",
-        "posterior": f"{name} at most 1/{l}, also by how common each value is",
+        "posterior": f"{name} at most 1/{l} by how common each value is overall",
         "set-size": f"every row lists {l} values of {name}",
     }.get(claim.model, f"{name} {claim.model} {l}")
     return f"knowing {', '.join(sorted(claim.adversary)) or 'nothing'}: {promise}"
@@ -262,7 +262,15 @@ def _sorting(table: pl.DataFrame) -> list[str]:
 
 def canonical_order(table: pl.DataFrame) -> pl.DataFrame:
     """Rows sorted by group and then by everything published, so that their order says nothing."""
-    return table.sort(_sorting(table), nulls_last=True)
+    keys = table.select(_places(table[name]) for name in _sorting(table))
+    return table[keys.select(pl.arg_sort_by(keys.columns, nulls_last=True)).to_series()]
+
+
+def _places(column: pl.Series) -> pl.Series:
+    """Text as its place among the different texts: it is in the same order, and smaller."""
+    if column.dtype != pl.String:
+        return column
+    return column.cast(pl.Enum(column.unique().drop_nulls().sort())).to_physical()
 
 
 def in_canonical_order(table: pl.DataFrame, *, once: bool = False) -> bool:

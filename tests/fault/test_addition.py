@@ -15,7 +15,7 @@ import pytest
 
 from pluralis.addition import ORDERS, Design
 from pluralis.audit import audit
-from pluralis.errors import AuditFailed, Infeasible, OutputError
+from pluralis.errors import AuditFailed, Infeasible, InputError, OutputError, ReleaseError
 from pluralis.publish import Publication, key_for, publish
 from pluralis.randomness import Key
 from pluralis.release import read_release
@@ -42,7 +42,15 @@ EVEN = people(3, 3, 2, 2, 2)
 SKEWED = people(18, 1, 1, rows=6_000)
 
 
-def policy(l: int = 2, *, job: bool = False, adversaries: Any = None, model: str = "frequency", **publish: Any) -> Any:
+def policy(
+    l: int = 2,
+    *,
+    job: bool = False,
+    adversaries: Any = None,
+    model: str = "frequency",
+    person: str | None = None,
+    **publish: Any,
+) -> Any:
     attributes: dict[str, Any] = {
         "age": {"role": "quasi", "type": "number"},
         "sex": {"role": "quasi"},
@@ -51,7 +59,7 @@ def policy(l: int = 2, *, job: bool = False, adversaries: Any = None, model: str
     if job:
         attributes["job"] = {"role": "sensitive", "l": 2}
     how = {"method": "randomized-addition", **publish}
-    return policy_of(attributes, others="drop", adversaries=adversaries, **how)
+    return policy_of(attributes, others="drop", adversaries=adversaries, person=person, **how)
 
 
 def refused(table: pl.DataFrame, rules: Any, folder: Path, *said: str, error: type = Infeasible) -> str:
@@ -141,6 +149,48 @@ def test_what_would_draw_other_sets_is_refused(tmp_path: Path) -> None:
             publish(table, rules, key=key)
     with pytest.raises(OutputError, match="another key"):
         publish(people(3, 3, 3, 2, 2), policy(), key=KEY).save(tmp_path / "release", replace=True)
+    for rules in (policy(job=True), policy(person="who")):
+        with pytest.raises(Infeasible, match="for rows known by age, disease, sex; now"):
+            publish(EVEN, rules, key=key)
+
+
+@pytest.mark.parametrize("l", [2, 3])
+def test_the_same_table_is_never_refused(l: int) -> None:
+    """Weights are not counts; the second time the table is as even as the first."""
+    table = people(3, 3, 2, 2, 2, rows=200).with_columns(
+        pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("rare")).otherwise(pl.col("disease")).alias("disease")
+    )
+    for i in range(50):
+        first = publish(table, policy(l=l), key=Key(bytes([i] * 32)))
+        assert rows_of(publish(table, policy(l=l), key=first.key)) == rows_of(first)
+
+
+def test_another_commonest_spelling_changes_no_set() -> None:
+    upper = pl.int_range(pl.len()) % 2 == 0
+    mixed = EVEN.with_columns(
+        pl.when(upper).then(pl.col(name).str.to_uppercase()).otherwise(pl.col(name)).alias(name)
+        for name in ("sex", "disease")
+    )
+    first = publish(mixed, policy(), key=KEY)
+    more = pl.concat([mixed, EVEN.head(40)])
+    again = publish(more, policy(), key=first.key)
+    fold = lambda rows: sorted((age, sex.lower(), *(v.lower() for v in sets)) for age, sex, *sets in rows)  # noqa: E731
+    after = fold(rows_of(again))
+    for row in fold(rows_of(first)):
+        after.remove(row)
+    assert len(after) == 40
+
+
+@pytest.mark.parametrize("share", [18, 12])
+def test_few_rows_are_no_evidence(share: int) -> None:
+    """The paper's variant on 20 skewed rows: that no guess is better than 1/l cannot be seen, so it is not passed."""
+    table = people(share, 1, 1, rows=20)
+    for i in range(20):
+        try:
+            release = publish(table, policy(variant="paper"), key=Key(bytes([i] * 32)))
+        except Infeasible:
+            continue
+        assert not audit(release).holds
 
 
 def test_a_rare_value_does_not_stand_alone() -> None:
@@ -231,6 +281,52 @@ def test_a_manifest_that_does_not_fit_is_refused() -> None:
         lambda data: addition(data).pop("weights"),
     ):
         assert not verdict(change).holds
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"weights": [1, 1, 1]},
+        {"weights": "many"},
+        {"weights": [10**30] * 5},
+        {"weights": [-1] * 5},
+        {"values": []},
+        {"values": [1, "a", 2, 3, 4]},
+        {"design": "other"},
+        {"effect": 0},
+        {"effect": 1e-9},
+        {"effect": "five"},
+        None,
+        "text",
+    ],
+    ids=str,
+)
+def test_a_design_that_is_none_is_refused_by_whoever_counts(damage: Any) -> None:
+    release = publish(EVEN, policy(), key=KEY)
+
+    def change(data: dict[str, Any]) -> None:
+        if isinstance(damage, dict):
+            data["parameters"]["addition"]["disease"].update(damage)
+        else:
+            data["parameters"]["addition"] = damage
+
+    changed = type(release)(
+        _edited(release, change), release.tables, *(getattr(release, n) for n in ("policy", "key", "loss"))
+    )
+    assert not audit(changed).holds
+    with pytest.raises(ReleaseError):
+        changed.count("disease = 'flu'")
+
+
+@pytest.mark.parametrize(
+    "designs", ["[1]", '{"disease": 3}', '{"disease": {}}', "{", '{"disease": {"l": 2, "values": 3}}']
+)
+def test_a_damaged_key_is_refused(tmp_path: Path, designs: str) -> None:
+    publish(EVEN, policy(), key=KEY).save(tmp_path / "release")
+    file = tmp_path / "release.private" / "key"
+    file.write_text(file.read_text().splitlines()[0] + "\n" + designs + "\n")
+    with pytest.raises(InputError):
+        publish(EVEN, policy(), key=key_for(tmp_path / "release"))
 
 
 def test_weights_that_the_sets_belie_are_refused() -> None:

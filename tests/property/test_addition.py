@@ -15,7 +15,7 @@ from pluralis.addition import ORDERS, Design, different, likeliest, posteriors
 from pluralis.kernels.addition import calibrated_sets, uniform_sets
 from pluralis.kernels.siphash import word_of, words_of_texts
 from pluralis.publish import publish
-from pluralis.randomness import Draw, Key
+from pluralis.randomness import Key
 from tables import KEY, policy_of
 
 
@@ -105,7 +105,7 @@ def test_drawn_sets_hold_the_value_and_follow_the_design(design: Design, uniform
 @pytest.mark.parametrize("skew", ["uniform", "zipf"])
 @pytest.mark.parametrize("uniform", [True, False], ids=["uniform", "calibrated"])
 def test_estimates_are_unbiased_and_intervals_cover(m: int, l: int, skew: str, uniform: bool) -> None:
-    """The mean is within 3 standard errors and 95 % intervals cover 94 to 96 %, of m values in 400 draws each."""
+    """The mean is within 3 standard errors; 95 % intervals, from the variance that is estimated, cover 94 to 96 %."""
     n, runs = 3_000, 400
     weights = np.ones(m) if skew == "uniform" else 1 / (np.arange(m) + 2.0) ** 0.7
     counts = np.maximum(1, (n * weights / weights.sum()).astype(np.int64))
@@ -114,19 +114,17 @@ def test_estimates_are_unbiased_and_intervals_cover(m: int, l: int, skew: str, u
     design = Design(tuple(f"v{i:02}" for i in range(m)), l, None if uniform else counts)
     codes = np.repeat(np.arange(m, dtype=np.int32), counts)
     estimates = np.array([design.shares(drawn(design, codes, key)) * n for key in range(runs)])
-    true_variance = np.array(
-        [float((design.squares(score) - unit**2) @ counts) for unit in np.eye(m) for score in [design.scores(unit)]]
-    )
-    error = np.sqrt(true_variance / runs)
-    off = np.abs(estimates.mean(axis=0) - counts) / error
-    assert (off < 4.5).all()  # of up to 50 values at once
-    assert (off < 3).mean() > 0.95
+    spread = np.array([design.squares(design.scores(unit)) - unit**2 for unit in np.eye(m)])  # [value, true value]
+    variance = spread @ counts
+    off = np.abs(estimates.mean(axis=0) - counts) / np.sqrt(variance / runs)
+    assert (off < 3).sum() >= m - 1  # one of up to 50 may be beyond by chance
+    assert (off < 4.5).all()
     if uniform:
-        assert true_variance == pytest.approx((n - counts) * (l - 1) / (m - l))
-    spread = estimates.var(axis=0, ddof=1) / true_variance
-    assert spread.mean() == pytest.approx(1, abs=0.1)
-    covered = np.abs(estimates - counts) <= 1.959964 * np.sqrt(true_variance)
-    assert covered.mean() == pytest.approx(0.95, abs=0.01 + 3 * np.sqrt(0.95 * 0.05 / covered.size) / 3)
+        assert variance == pytest.approx((n - counts) * (l - 1) / (m - l))
+    assert (estimates.var(axis=0, ddof=1) / variance).mean() == pytest.approx(1, abs=0.1)
+    estimated = np.maximum(0.0, estimates @ spread.T)  # as counting does it
+    covered = np.abs(estimates - counts) <= 1.959964 * np.sqrt(estimated)
+    assert 0.94 <= covered.mean() <= 0.96
 
 
 def test_the_likeliest_shares_are_those_of_brute_force() -> None:
@@ -192,8 +190,6 @@ def test_rows_of_one_person_with_one_secret_have_one_set(rows: list) -> None:
     rows = [*rows, (0, "f", "a", 9), (1, "m", "a", 9), (2, "f", "b", 9), (2, "m", "c", 8)]
     frame = pl.DataFrame(rows, schema=["age", "sex", "disease", "who"], orient="row")
     release = publish(frame, policy(person=True), key=KEY)
-    draw = Draw(KEY)
-    assert draw.pair("a") != draw.pair("b")
     sets = {}
     by_quasi = release.tables["microdata"]
     for age, sex, disease, who in rows:

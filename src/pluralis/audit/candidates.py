@@ -45,9 +45,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import polars as pl
 
 from pluralis.audit.coded import NotJudged, read_tables
+from pluralis.audit.definitions import counted
 from pluralis.audit.joint_worlds import NOT_JUDGED, JointWorlds
 from pluralis.audit.product_worlds import ProductWorlds
 from pluralis.release import GROUP
@@ -138,12 +140,13 @@ def linked_d_sa_diverse(rows: pl.DataFrame, attributes: Sequence[str], l: Mappin
     >>> linked_d_sa_diverse(ring, ["a", "b"], {"a": 2, "b": 2})
     1.0
     """
-    distinct = rows.select(pl.col(GROUP), *attributes).unique()
     failing = []
     for name in attributes:
-        values = distinct.group_by(pl.exclude(name)).agg(pl.col(name).n_unique())
-        failing.append(values.filter(pl.col(name) < l[name]).select(GROUP))
-    return 1 - pl.concat(failing).n_unique() / distinct[GROUP].n_unique()
+        number, _, row = counted(rows, [GROUP, *(other for other in attributes if other != name)], name)
+        first = np.flatnonzero(np.diff(number, prepend=-1))
+        few = np.diff(first, append=number.size) < l[name]
+        failing.append(rows[GROUP].gather(row[first[few]]))
+    return 1 - pl.concat(failing).n_unique() / rows[GROUP].n_unique()
 
 
 class Worlds(Protocol):

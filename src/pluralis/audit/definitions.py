@@ -137,7 +137,7 @@ def diversity(
     (True, 2.0)
     """
     measure = MODELS[model]
-    number, held, row = _counted(rows, classes, attribute, count)
+    number, held, row = counted(rows, classes, attribute, count)
     of = Classes(held, np.flatnonzero(np.diff(number, prepend=-1)))
     value, enough = measure.value(of, l), measure.enough(of, l, c)
     pool = np.arange(value.size) if enough.all() else np.flatnonzero(~enough)
@@ -151,8 +151,8 @@ def diversity(
     )
 
 
-def _counted(
-    rows: pl.DataFrame, classes: list[str], attribute: str, count: str | None
+def counted(
+    rows: pl.DataFrame, classes: list[str], attribute: str, count: str | None = None
 ) -> tuple[Numbers, Numbers, Numbers]:
     """For each class and value, in order: the number of the class, how many people hold the value, one of its rows."""
     packed = np.zeros(rows.height, np.int64)
@@ -177,6 +177,9 @@ def _places(series: pl.Series) -> Numbers:
     """The place of each value among the different ones."""
     if series.dtype.is_integer() and not series.null_count() and series.is_sorted():
         return np.cumsum(np.diff(series.to_numpy(), prepend=series[0]) > 0, dtype=np.int64)
+    if series.dtype == pl.String:
+        values = series.unique().drop_nulls().sort()
+        return series.cast(pl.Enum(values)).to_physical().fill_null(values.len()).to_numpy().astype(np.int64)
     return series.rank("dense").fill_null(0).to_numpy().astype(np.int64)
 
 
@@ -186,6 +189,6 @@ def smallest_class(rows: pl.DataFrame, classes: list[str]) -> tuple[int, dict[st
     >>> smallest_class(pl.DataFrame({"group": [1, 1, 2]}), ["group"])
     (1, {'group': 2})
     """
-    _, held, row = _counted(rows.with_columns(pl.lit(0).alias("\0")), classes, "\0", None)
+    _, held, row = counted(rows.with_columns(pl.lit(0).alias("\0")), classes, "\0", None)
     smallest = int(held.argmin())
     return int(held[smallest]), {name: rows[name][int(row[smallest])] for name in classes}

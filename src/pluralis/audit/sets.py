@@ -18,16 +18,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.addition import MOST, Design, Reals, different, likeliest, posteriors
+from pluralis.addition import Design, Reals, different, likeliest, posteriors
+from pluralis.audit.boxes import core
 from pluralis.audit.judging import Tables, info_of, sensitive_names
 from pluralis.audit.projection import APART, projections
 from pluralis.audit.verdict import Finding
 from pluralis.errors import ReleaseError
 from pluralis.labels import number_text
 from pluralis.original import original_values
-from pluralis.release import Claim, Manifest, TableInfo, in_canonical_order
+from pluralis.release import Claim, ColumnInfo, Manifest, TableInfo, in_canonical_order
 
 SURE = 4.5
+UNSURE = 1.25  # how many times 1/l a guess may seem to reach where no shares are stated
 SAMPLE = 50_000  # rows in which people who are alike are looked for
 CELL = 20  # rows for each value that there is
 CELLS = 300  # of each column, the largest
@@ -48,6 +50,7 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
             design = _design(manifest, name)
             kind = getattr(rows[name].dtype, "inner", None)
             codes = design.codes(rows[name])
+            design.require_possible(codes)
             if isinstance(kind, pl.Enum) and len(kind.categories) != np.count_nonzero(np.bincount(codes.ravel())):
                 raise ReleaseError(f"{name!r} has a dictionary of values that no set holds.")
         except ReleaseError as error:
@@ -71,19 +74,18 @@ def _in_order(codes: Codes, m: int, name: str) -> list[pl.Series]:
 
 def _design(manifest: Manifest, name: str) -> Design:
     """The design that the manifest states, if it is one."""
-    said, l = manifest.parameters.get("addition", {}).get(name), manifest.parameters["l"][name]
-    if not isinstance(said, dict) or not isinstance(said.get("values"), list):
-        raise ReleaseError(f"the manifest does not say how the sets of {name!r} were drawn.")
-    design = Design.of(said, l)
-    sorted_values = sorted(design.values, key=lambda v: (isinstance(v, str), v))
-    if len(set(design.values)) != design.m or not l < design.m or said.get("design") != design.name:
-        raise ReleaseError(f"the design of {name!r} in the manifest contradicts itself.")
-    if list(design.values) != sorted_values and not all("[" in str(value) for value in design.values):
+    said = manifest.parameters.get("addition")
+    mine = said.get(name) if isinstance(said, dict) else None
+    effect = mine.get("effect", 1.0) if isinstance(mine, dict) else 1.0
+    try:
+        design = Design.of(mine, manifest.parameters["l"][name])
+    except ReleaseError as error:
+        raise ReleaseError(f"{name!r}: {error}") from None
+    in_bins = all("[" in str(value) for value in design.values)
+    if not in_bins and list(design.values) != sorted(design.values):
         raise ReleaseError(f"the values of {name!r} in the manifest are not in order.")
-    if design.counts is not None:
-        counts = design.counts
-        if counts.size != design.m or design.m > MOST or (counts < 1).any() or counts.max() * l > counts.sum():
-            raise ReleaseError(f"the counts of {name!r} in the manifest cannot be those of a design for l = {l}.")
+    if not isinstance(effect, (int, float)) or not 1 <= effect <= manifest.rows:
+        raise ReleaseError(f"{name!r}: rows that share a draw cannot be {effect!r}.")
     return design
 
 
@@ -126,7 +128,8 @@ def _judged(claim: Claim, designs: dict[str, Design], guesses: dict[str, Guess])
         return Finding(claim.rule, False, None, 1 / l, guess.share, note=said)
     if design.counts is not None and guess.least <= 1 / l:
         return Finding(claim.rule, True, 1 / l, 1 / l, 1 / l, where, f"by the stated shares; {shown}")
-    return Finding(claim.rule, guess.least <= 1 / l, guess.share, 1 / l, guess.share, where, shown)
+    holds = guess.least <= 1 / l and guess.share <= UNSURE / l  # nothing is stated: that it holds must be seen
+    return Finding(claim.rule, holds, guess.share, 1 / l, guess.share, where, shown)
 
 
 def best_guess(sets: Codes, design: Design) -> Guess:
@@ -196,14 +199,29 @@ def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[
     slim = manifest.model_copy(update={"tables": (quasi,)})
     findings = projections(slim, {"microdata": rows.drop(info.names("sensitive"))}, original)
     for column in info.named("sensitive"):
-        design = _design(manifest, column.name)
-        true = original_values(original, column, manifest).drop_nulls()
-        unknown = sorted(set(true.unique().to_list()) - set(design.values), key=str)
-        held = np.bincount(design.codes(rows[column.name]).ravel(), minlength=design.m)
-        counts = dict(true.value_counts().iter_rows())
-        short = [value for value, n in zip(design.values, held.tolist(), strict=True) if n < counts.get(value, 0)]
-        missing = [] if manifest.suppressed else [*unknown, *short]
-        claim = f"enough sets hold each {column.name} of the original"
-        witness = f"{column.name} = {missing[0]}" if missing else None
-        findings.append(Finding(claim, not missing, float(len(missing)), 0.0, witness=witness, note=APART))
+        findings.append(_held(column, rows, manifest, original))
     return findings
+
+
+def _held(column: ColumnInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame) -> Finding:
+    """Among rows with the same quasi values, as many sets hold a value as rows have it."""
+    quasi = info_of(manifest, "microdata").named("quasi")
+    true = pl.DataFrame({c.name: core(original_values(original, c, manifest)) for c in (*quasi, column)}).drop_nulls(
+        column.name
+    )
+    shown = rows.select(c.name for c in (*quasi, column)).explode(column.name)
+    text = shown.with_columns(pl.col(column.name).cast(pl.String) if column.type == "text" else pl.col(column.name))
+    text = text.with_columns(core(text[name]).alias(name) for name in text.columns)
+    names = true.columns
+    both = (
+        true.group_by(names)
+        .agg(pl.len().cast(pl.Int64).alias("\0true"))
+        .join(
+            text.group_by(names).agg(pl.len().cast(pl.Int64).alias("\0listed")), on=names, how="left", nulls_equal=True
+        )
+    )
+    short = both.filter(pl.col("\0listed").fill_null(0) < pl.col("\0true")).sort(names)
+    missing = 0 if manifest.suppressed else short.height
+    witness = ", ".join(f"{name} = {short[name][0]}" for name in names) if missing else None
+    claim = f"among people who are alike enough sets hold each {column.name} of the original"
+    return Finding(claim, not missing, float(missing), 0.0, witness=witness, note=APART)

@@ -64,6 +64,10 @@ ESTIMATORS: dict[str, Kind] = {
 
 def prepare(release: Release) -> Estimator:
     """The estimator of a release; `release.estimator` keeps it."""
+    rows = max((table.height for name, table in release.tables.items() if name in ("quasi", "microdata")), default=0)
+    if rows != release.manifest.rows:
+        said = f"The manifest says {release.manifest.rows:,} rows, and {rows:,} are published"
+        raise ReleaseError(f"{said}: the release is damaged; ask for it again.")
     if release.kind not in ESTIMATORS:
         raise ReleaseError(f"Releases of kind {release.kind!r} cannot be counted. {did_you_mean('', ESTIMATORS)}")
     return ESTIMATORS[release.kind].prepare(release)
@@ -121,9 +125,12 @@ def crosstab(
     release: Release, *columns: str, where: Condition | Query | str | None = None, confidence: float = 0.95
 ) -> pl.DataFrame:
     """A count for each combination of values of some attributes, as `table` gives it."""
-    if not columns:
+    if not columns or not all(isinstance(name, str) for name in columns):
         raise QueryError("Name the attributes to count by: crosstab('sex', 'disease').")
-    return table(release, Query(_query(where).where, columns), confidence=confidence)
+    asked = _query(where)
+    if asked.by:
+        raise QueryError("The condition of a crosstab has no BY. Name those attributes before it.")
+    return table(release, Query(asked.where, columns), confidence=confidence)
 
 
 def distribution(
@@ -140,6 +147,8 @@ def distribution(
     likeliest instead, which are not. The intervals are the same.
     """
     found = crosstab(release, attribute, where=where, confidence=confidence).drop("basis")
+    if how not in ("unbiased", "likelihood"):
+        raise QueryError(f"how is 'unbiased' or 'likelihood', not {how!r}.")
     if how == "likelihood":
         estimator = release.estimator
         if not isinstance(estimator, candidates.Candidates) or attribute not in estimator.drawn:

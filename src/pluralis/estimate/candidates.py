@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pluralis.addition import Design, Reals, likeliest
-from pluralis.errors import QueryError
+from pluralis.errors import QueryError, ReleaseError
 from pluralis.estimate.attributes import attributes_of, holds_bins
 from pluralis.estimate.classes import Axis, asked_by
 from pluralis.estimate.conditions import Condition
@@ -27,7 +27,7 @@ from pluralis.estimate.grouped import Coded
 from pluralis.estimate.result import Estimate, interval
 from pluralis.estimate.spread import Column, coded
 from pluralis.kernels.score import CERTAIN, POSSIBLE, Cells, cells_of, count_members
-from pluralis.release import ColumnInfo, Release
+from pluralis.release import MANIFEST, ColumnInfo, Release
 
 MOST = 64  # combinations of sensitive classes that several attributes may be asked about
 
@@ -54,11 +54,26 @@ def prepare(release: Release) -> Candidates:
     own = [column.name for column in info.columns if column.role in ("quasi", "plain")]
     drawn = {}
     for name in info.names("sensitive"):
-        said = release.manifest.parameters["addition"][name]
-        design = Design.of(said, release.manifest.parameters["l"][name])
+        design, effect = _stated(release, name)
         place, values = coded(design.series, infos[name])
-        drawn[name] = Drawn(design.codes(rows[name]), design, values, place, float(said.get("effect", 1.0)))
+        sets = design.codes(rows[name])
+        design.require_possible(sets)
+        drawn[name] = Drawn(sets, design, values, place, effect)
     return Candidates(Coded.of({name: rows[name] for name in own}, infos), rows.height, infos, drawn)
+
+
+def _stated(release: Release, name: str) -> tuple[Design, float]:
+    """How the manifest says that sets were drawn, and how many rows share a draw at most."""
+    said, ls = (release.manifest.parameters.get(key) for key in ("addition", "l"))
+    mine = said.get(name) if isinstance(said, dict) else None
+    try:
+        design = Design.of(mine, ls.get(name) if isinstance(ls, dict) else None)
+        effect = mine.get("effect", 1.0) if isinstance(mine, dict) else 1.0
+        if not isinstance(effect, (int, float)) or not 1 <= effect <= release.manifest.rows:
+            raise ReleaseError(f"rows that share a draw cannot be {effect!r}.")
+    except ReleaseError as error:
+        raise ReleaseError(f"{MANIFEST}, {name}: {error} The release is damaged; ask for it again.") from None
+    return design, float(effect)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from pluralis.labels import number_text
 
 Value = str | int | float
@@ -136,6 +138,8 @@ class col:  # noqa: N801, for it reads like a function: col("age") > 30
         return Check(self.attribute, "BETWEEN", (_single(low), _single(high)))
 
     def is_in(self, values: Iterable[Value]) -> Condition:
+        if isinstance(values, str):
+            raise TypeError(f"is_in takes a list: is_in([{values!r}]).")
         return Check(self.attribute, "IN", tuple(_single(value) for value in values))
 
     def is_null(self) -> Condition:
@@ -145,6 +149,7 @@ class col:  # noqa: N801, for it reads like a function: col("age") > 30
 
 
 def _single(value: object) -> Value:
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise TypeError(f"{value!r} is no text or number. Compare with those; for a missing value use is_null().")
     return value

@@ -50,4 +50,6 @@ def interval(value: float, variance: float, confidence: float, basis: Basis, lea
     """
     half = NormalDist().inv_cdf((1 + confidence) / 2) * max(variance, 0.0) ** 0.5
     low, high = min(max(value - half, least), most), max(min(value + half, most), least)
+    if low == high and half > 0:  # all of it lies outside: what is certain, and as far as chance reaches from there
+        low, high = (least, min(least + half, most)) if value < least else (max(most - half, least), most)
     return Estimate(float(value), float(low), float(high), confidence, basis, least, most)

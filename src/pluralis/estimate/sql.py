@@ -68,14 +68,19 @@ def to_duckdb(release: Release, *columns: str, database: str | Path = ":memory:"
 
 def ask(release: Release, query: str) -> pl.DataFrame:
     """The answer to a query in SQL on `expected`, which has the attributes that the query names."""
+    known = attributes_of(release)
     connection = to_duckdb(release, *columns_in(query, release))
     import duckdb
 
     try:
         with connection:
+            statements = connection.extract_statements(query)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise QueryError("Write one SELECT on the view `expected`.")
             found = pl.from_arrow(connection.sql(query).to_arrow_table())
     except duckdb.Error as error:
-        raise QueryError(f"DuckDB refuses the query. {error}") from None
+        names = ", ".join(_quoted(name) for name in known)
+        raise QueryError(f"DuckDB refuses the query. {error}\nAttributes are {names}.") from None
     assert isinstance(found, pl.DataFrame)
     return found
 

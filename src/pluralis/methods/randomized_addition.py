@@ -18,22 +18,26 @@ known to be true there. (Where only the size of sets is promised, this is not.)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
+from pydantic import Field
 
-from pluralis.addition import MOST, Design, blurred, posteriors
+from pluralis.addition import MOST, Design, Value, blurred, posteriors
 from pluralis.eligibility import refuse_k, require_eligible, require_sensitive
-from pluralis.errors import Infeasible
-from pluralis.identity import row_words, value_words
+from pluralis.errors import Infeasible, InputError, ReleaseError
+from pluralis.identity import identity_of, row_words, value_words
 from pluralis.kernels.addition import calibrated_sets, tally, uniform_sets
 from pluralis.methods.base import Method
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
+from pluralis.spelling import skeleton
 from pluralis.table import Column, Table
 
 ATTEMPTS = 100
@@ -57,7 +61,9 @@ class RandomizedAddition(Method):
         "exact totals: whoever knows to the person how many have a rare value can tell more of the sets that list it",
     )
 
-    claim: Literal["posterior", "set-size"] = "posterior"
+    claim: Literal["posterior", "set-size"] = Field(
+        default="posterior", description="what is promised: a guess of at most 1/l, or l values in every set"
+    )
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)
@@ -80,6 +86,7 @@ class RandomizedAddition(Method):
         with stage("drawing sets"):
             for column in table.sensitive:
                 counts = np.bincount(column.codes[kept], minlength=column.size)
+                _require_same_rows(column, identity_of(table, policy.person), draw)
                 design, place = _design(column, policy.l(column.name), None if uniform else counts, draw)
                 crowd = design.l if self.claim == "posterior" else 0
                 designs[column.name], sets[column.name] = _drawn(table, column, place, kept, design, draw, crowd)
@@ -115,6 +122,17 @@ def _require_others(column: Column, l: int) -> None:
         )
 
 
+def _require_same_rows(column: Column, identity: list[str], draw: Draw) -> None:
+    """Refuse to draw again for rows that were other rows: who they are is what sets are drawn for."""
+    earlier = draw.key.designs.get(column.name, {}).get("identity", identity)
+    if earlier != identity:
+        raise Infeasible(
+            f"{column.name!r} was published under this key for rows known by {', '.join(earlier)}; now they would be "
+            f"known by {', '.join(identity)}, and get other sets, which can be intersected with the first. Keep those "
+            "columns and `person`, or publish to another folder with a new key, knowing that."
+        )
+
+
 def _design(
     column: Column, l: int, counts: npt.NDArray[np.int64] | None, draw: Draw
 ) -> tuple[Design, npt.NDArray[np.int32]]:
@@ -126,12 +144,17 @@ def _design(
         place[held] = np.arange(held.size)
         values = tuple(column.values[code] for code in held)
         near = None if counts is None else blurred(counts[held], value_words(column, draw)[held] / 2.0**64, l)
-        design = Design(values, l, near)
+        design = Design(values, l, near, true=None if counts is None else counts[held])
         _require_estimable(design, column)
         return design, place
-    design = Design.of(earlier, earlier["l"])
-    place_of = {value: i for i, value in enumerate(design.values)}
-    new = [value for value in column.values if value not in place_of]
+    try:
+        design = Design.of(earlier, earlier.get("l"))
+        then = np.array(earlier["counts"], np.float64) if counts is not None else np.empty(0)
+    except (ReleaseError, KeyError, ValueError, TypeError):
+        raise InputError("The key holds a damaged design. Restore the private folder.") from None
+    place_of = {core: i for i, core in enumerate(_cores(design.values))}
+    cores = _cores(column.values)
+    new = [value for value, core in zip(column.values, cores, strict=True) if core not in place_of]
     name = f"{column.name!r} was published under this key"
     if design.l != l or (design.counts is None) != (counts is None):
         raise Infeasible(
@@ -143,11 +166,11 @@ def _design(
             f"{name} without the value {new[0]!r}. A set that may hold it shows that it is new: leave such rows out, "
             "or publish to another folder with a new key, knowing that both releases can be intersected."
         )
-    place = np.array([place_of[value] for value in column.values], np.int32)
+    place = np.array([place_of[core] for core in cores], np.int32)
     if counts is not None:
         now = np.zeros(design.m)
-        now[place] = counts
-        worst = float(posteriors(design.sets, now, design.weight).max())
+        np.add.at(now, place, counts)
+        worst = float(posteriors(design.sets, now, 1 / then).max())
         if worst * l > DRIFT:
             raise Infeasible(
                 f"{name} when its values were more evenly spread for that design: some value would now be guessed with "
@@ -155,6 +178,13 @@ def _design(
                 "can be intersected."
             )
     return design, place
+
+
+def _cores(values: Sequence[Value]) -> list[Value]:
+    """Values whatever their spelling, so that the commonest one may change."""
+    if not isinstance(values[0], str):
+        return list(values)
+    return pl.DataFrame({"text": values}).select(skeleton(pl.col("text"), fold_case=True)).to_series().to_list()
 
 
 def _require_estimable(design: Design, column: Column) -> None:

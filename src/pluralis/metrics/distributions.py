@@ -50,8 +50,9 @@ def estimated(shares: Mapping[str | int | float, float], column: ColumnInfo, ori
 
 def _of_numbers(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
     edges = _edges(original)
-    ends = interval_ends(published, (edges[0], edges[-1])).drop_nulls().group_by("low", "high").agg(pl.len())
-    after = np.diff(_rows_below(edges, *(ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "len"))))
+    labels = published.value_counts(name="rows").drop_nulls()
+    ends = interval_ends(labels[published.name], (edges[0], edges[-1])).with_columns(labels["rows"])
+    after = np.diff(_rows_below(edges, *(ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "rows"))))
     return _in_bins(column, edges, after / published.len(), original)
 
 

@@ -93,6 +93,10 @@ def show_estimate(console: Console, query: Query, estimate: Estimate) -> None:
     else:
         console.print(f"about [bold]{estimate.value:,.1f}[/] rows")
         console.print(f"interval  {estimate.low:,.1f} to {estimate.high:,.1f} at {100 * estimate.confidence:.4g}%")
+        if not estimate.low <= estimate.value <= estimate.high:
+            console.print(
+                "note      the value is right on average and can fall outside what is possible; few rows tell little"
+            )
     console.print(f"basis     {estimate.basis}: {BASES[estimate.basis]}", soft_wrap=True)
     console.print(f"certain   at least {estimate.least:,} and at most {estimate.most:,} rows, whatever is assumed")
 
