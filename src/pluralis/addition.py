@@ -174,9 +174,7 @@ class Design:
         if self.counts is None or self.m**self.l >= 2**63:
             return
         powers = self.m ** np.arange(self.l - 1, -1, -1)
-        possible, drawn = self.sets @ powers, codes @ powers  # both in order of sets
-        at = np.minimum(np.searchsorted(possible, drawn), possible.size - 1)
-        if (possible[at] != drawn).any():
+        if not pl.Series(codes @ powers).is_in(pl.Series(self.sets @ powers).implode()).all():
             raise ReleaseError("there are sets that cannot have been drawn as the manifest says.")
 
     # what follows for whoever counts ------------------------------------------------------------------------------

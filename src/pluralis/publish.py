@@ -60,9 +60,9 @@ class Publication(Release):
         check_target(private, replace=True, mark="key")
         _require_same_key(private, self.key)
         with staging(target, private, private) as (public_stage, private_stage, key_stage):
-            with _step("writing"):
+            with stage("writing"):
                 manifest = self._write_public(public_stage, format)
-            with _step("auditing the staged files"):
+            with stage("auditing the staged files"):
                 verdict = audit(public_stage.folder, allow_test=allow_test)
             if not verdict.holds:
                 raise AuditFailed(verdict)
@@ -147,9 +147,9 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
     refuse_taken_names(policy, method.kind)
     key = key or Key.new()
     notes: list[str] = []
-    with _step("reading"):
+    with stage("reading"):
         original = read_table(source, notes=notes)
-    with _step("encoding"):
+    with stage("encoding"):
         table = encode(original, policy)
     original = original.select(name for name in original.columns if name in policy.columns)  # the rest is not needed
     plan = method.plan(table, policy, Draw(key))
