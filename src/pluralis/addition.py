@@ -169,12 +169,24 @@ class Design:
             raise ReleaseError(f"{sets.name!r} holds sets that are not in domain order, or hold a value twice.")
         return codes
 
-    def require_possible(self, codes: npt.NDArray[np.int32]) -> None:
+    def packed(self, sets: npt.NDArray[np.int32] | Numbers) -> Numbers | None:
+        """A number for each set, in their order; None where they would be too large."""
+        if self.m**self.l >= 2**63:
+            return None
+        numbers = sets[:, 0].astype(np.int64)
+        for i in range(1, self.l):
+            numbers *= self.m
+            numbers += sets[:, i]
+        return numbers
+
+    def require_possible(self, packed: Numbers | None) -> None:
         """Refuse sets that this design cannot draw."""
-        if self.counts is None or self.m**self.l >= 2**63:
-            return
-        powers = self.m ** np.arange(self.l - 1, -1, -1)
-        if not pl.Series(codes @ powers).is_in(pl.Series(self.sets @ powers).implode()).all():
+        possible = self.packed(self.sets) if self.counts is not None else None
+        if (
+            packed is not None
+            and possible is not None
+            and not pl.Series(packed).is_in(pl.Series(possible).implode()).all()
+        ):
             raise ReleaseError("there are sets that cannot have been drawn as the manifest says.")
 
     # what follows for whoever counts ------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
@@ -111,14 +111,6 @@ class Publication(Release):
             to.write(name, text.encode(), mode=0o600)
 
 
-@contextmanager
-def _step(what: str) -> Iterator[None]:
-    """A stage that gives back the memory it needed."""
-    with stage(what):
-        yield
-    give_back()
-
-
 def _require_same_key(private: Path, key: Key) -> None:
     """A second key for the same private folder would make two releases of the same people: refuse it."""
     file = private / "key"
@@ -153,15 +145,17 @@ def publish(source: object, policy: Policy, *, key: Key | None = None) -> Public
         table = encode(original, policy)
     original = original.select(name for name in original.columns if name in policy.columns)  # the rest is not needed
     plan = method.plan(table, policy, Draw(key))
-    give_back()
+    give_back(table.rows)
     identity = identity_of(table, policy.person)
     key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in plan.designs.items()})
-    with _step("building the tables"):
+    with stage("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
     said = (*notes, *table.notes, *plan.notes, *_told(release))
     added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
+    rows = table.rows
     del table, plan
-    with _step("measuring what was lost"):
+    give_back(rows)
+    with stage("measuring what was lost"):
         loss = changed(measure(release, original), added_values=added)
     return Publication(release.manifest, release.tables, policy, key, loss, said)
 

@@ -50,26 +50,17 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
             design = _design(manifest, name)
             kind = getattr(rows[name].dtype, "inner", None)
             codes = design.codes(rows[name])
-            design.require_possible(codes)
+            packed = design.packed(codes)
+            design.require_possible(packed)
             if isinstance(kind, pl.Enum) and len(kind.categories) != np.count_nonzero(np.bincount(codes.ravel())):
                 raise ReleaseError(f"{name!r} has a dictionary of values that no set holds.")
         except ReleaseError as error:
             yield f"microdata: {error}"
             return
-        shown = shown.with_columns(_in_order(codes, design.m, name))
+        order = codes.T if packed is None else [packed]
+        shown = shown.with_columns(pl.Series(f"{name}\0{i}", part) for i, part in enumerate(order))
     if not in_canonical_order(shown):
         yield "microdata: rows are not in canonical order, so their order may tell something."
-
-
-def _in_order(codes: Codes, m: int, name: str) -> list[pl.Series]:
-    """Sets as numbers in their order: one for each, or, where that would be too large, one for each member."""
-    if m ** codes.shape[1] >= 2**63:
-        return [pl.Series(f"{name}\0{i}", codes[:, i]) for i in range(codes.shape[1])]
-    packed = codes[:, 0].astype(np.int64)
-    for i in range(1, codes.shape[1]):
-        packed *= m
-        packed += codes[:, i]
-    return [pl.Series(f"{name}\0", packed)]
 
 
 def _design(manifest: Manifest, name: str) -> Design:

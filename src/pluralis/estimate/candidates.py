@@ -57,7 +57,7 @@ def prepare(release: Release) -> Candidates:
         design, effect = _stated(release, name)
         place, values = coded(design.series, infos[name])
         sets = design.codes(rows[name])
-        design.require_possible(sets)
+        design.require_possible(design.packed(sets))
         drawn[name] = Drawn(sets, design, values, place, effect)
     return Candidates(Coded.of({name: rows[name] for name in own}, infos), rows.height, infos, drawn)
 
