@@ -66,7 +66,8 @@ Sensitive is occupation at l = 5; with four secrets occupation, education, hours
 l = 5, drawn from 50 values, which the table then has in the place of occupation. One core. *Plan* is the method alone;
 *publish* is everything from the Parquet file to the visible, audited release with its report; *copy* is Polars
 reading and writing the same file, all 15 columns, in the same process; *ratio* is publish / copy. *Table* is the file
-in memory, *peak* the most that the process held. Machines are noisy: compare figures of one run only.
+in memory, *peak* the most that the process held, some 260 MiB of interpreter, libraries and compiled code
+among it. Machines are noisy: compare figures of one run only.
 """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import polars as pl
 from pydantic import ValidationError
 
@@ -66,9 +68,10 @@ class Spellings:
     def __init__(self, info: ColumnInfo, *, fold_case: bool) -> None:
         self.texts = texts_of(info)
         self._fold_case = fold_case
-        self._by_core: dict[str, str] = {}
-        for core, text in zip(self._cores(self.texts), self.texts, strict=True):
-            self._by_core.setdefault(core, text)
+
+    @cached_property
+    def _by_core(self) -> dict[str, str]:
+        return dict(reversed([*zip(self._cores(self.texts), self.texts, strict=True)]))
 
     def of(self, text: str) -> str | None:
         """The published spelling, or None where no value is spelled like this."""

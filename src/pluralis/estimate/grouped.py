@@ -218,6 +218,8 @@ class Grouped:
 
     def _beside(self, sources: Sequence[Source], blocks: Sequence[Block], spreads: Sequence[Spread]) -> Picked:
         """What rows have of their own, and what their groups say as if they had it."""
+        if not blocks:
+            return _picked(self.rows.codes, sources)
         lines = [self.rows.codes[line] for line, _ in sources] + [held.groups.of_row for held in blocks]
         every = [*(spread for _, spread in sources), *spreads]
         codes = np.array(lines, np.int32).reshape(len(lines), self.count_of_rows)
