@@ -201,7 +201,7 @@ def tracked() -> list[Path]:
             cwd=ROOT, capture_output=True, check=True,
         ).stdout.decode()  # fmt: skip
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this is not a git checkout")
+        pytest.skip("which files are committed is asked of git: run the tests in a git clone")
     files = [ROOT / name for name in listed.split("\0") if name]
     return [path for path in files if path.is_file() and b"\0" not in path.read_bytes()[:8192]]
 

@@ -19,6 +19,7 @@ secret start (`blurred`): off by up to half of its square root, as much as a sam
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,6 +58,7 @@ class Design:
     counts: Numbers | None = None
     attempt: int = 0  # which of several draws it was; this and the next are the publisher's alone
     true: Numbers | None = None  # how many rows held each value
+    effect: float = 1.0  # the most rows that share a draw: as many times larger is a variance, at most
 
     @classmethod
     def of(cls, data: Any, l: Any) -> Design:
@@ -69,13 +71,16 @@ class Design:
         alike = all(isinstance(v, str) for v in values) or all(_is_number(v) for v in values)
         if not alike or len(set(values)) != len(values):
             raise wrong
+        effect = data.get("effect", 1.0)
+        if not _is_number(effect) or not 1 <= effect < math.inf:
+            raise ReleaseError(f"rows that share a draw cannot be {effect!r}.")
         if weights is None:
-            design = cls(tuple(values), l, None, attempt)
+            design = cls(tuple(values), l, None, attempt, effect=effect)
         else:
             listed = isinstance(weights, list) and len(weights) == len(values) <= MOST and _whole(weights)
             if not listed or min(weights) < 1 or sum(weights) > LARGEST or max(weights) * l > sum(weights):
                 raise wrong
-            design = cls(tuple(values), l, np.array(weights, np.int64), attempt)
+            design = cls(tuple(values), l, np.array(weights, np.int64), attempt, effect=effect)
         if data.get("design") != design.name:
             raise wrong
         return design
@@ -83,11 +88,12 @@ class Design:
     def to_dict(self) -> dict[str, Any]:
         """As the manifest holds it."""
         said: dict[str, Any] = {"design": self.name, "values": list(self.values)}
+        said |= {} if self.effect == 1.0 else {"effect": self.effect}
         return said if self.counts is None else {**said, "weights": self.counts.tolist()}
 
     def for_key(self, identity: Sequence[str]) -> dict[str, Any]:
         """As the key keeps it: what must be the same when rows, known by `identity`, are published again."""
-        private = {"l": self.l, "attempt": self.attempt, "identity": list(identity)}
+        private = {"l": self.l, "attempt": self.attempt, "identity": list(identity), "effect": 1.0}
         return self.to_dict() | private | ({} if self.true is None else {"counts": self.true.tolist()})
 
     @property

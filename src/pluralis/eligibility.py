@@ -120,6 +120,27 @@ def require_sensitive(table: Table, method: str) -> None:
     require_quasi(table, method)
 
 
+def the_only(table: Table, method: str, others: str) -> Column:
+    """The sensitive attribute, for a method that protects one."""
+    if len(table.sensitive) > 1:
+        names = ", ".join(column.name for column in table.sensitive)
+        raise Infeasible(
+            f"{method} protects one sensitive attribute and the policy names {len(table.sensitive)}: {names}. Use "
+            f"method: {others}, or make all but one of them identifiers, which are not published."
+        )
+    return table.sensitive[0]
+
+
+def refuse_small_c(column: Column, policy: Policy, method: str) -> None:
+    """Where a group may hold l values equally often, recursive (c,l)-diversity needs c above 1."""
+    c = policy.columns[column.name].c
+    if c is not None and c <= 1:
+        raise Infeasible(
+            f"{column.name!r}: groups of {method} may hold {policy.l(column.name)} values equally often, so recursive "
+            f"diversity needs c above 1, not {c:g}. Raise c, or use method: mondrian."
+        )
+
+
 def require_quasi(table: Table, method: str) -> None:
     """Generalising needs attributes to generalise."""
     if not table.quasi:

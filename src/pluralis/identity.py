@@ -14,7 +14,7 @@ import polars as pl
 
 from pluralis.kernels.siphash import add_column, words_of, words_of_texts
 from pluralis.randomness import Draw
-from pluralis.spelling import skeleton
+from pluralis.spelling import cores
 from pluralis.table import Column, Table
 
 Words = npt.NDArray[np.uint64]
@@ -53,7 +53,7 @@ def value_words(column: Column, draw: Draw) -> Words:
             values.cast(pl.String) if values.dtype.is_integer() else pl.Series(map(column.text, range(column.size)))
         )
     else:
-        values = values.to_frame("text").select(skeleton(pl.col("text"), fold_case=True)).to_series()
+        values = cores(values)
     return _of_texts(values.fill_null("(missing)"), draw.pair(f"value of {column.name}"))
 
 

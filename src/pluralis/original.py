@@ -11,7 +11,7 @@ from pluralis.errors import InputError
 from pluralis.labels import binned, is_binned
 from pluralis.policy import Attribute
 from pluralis.release import ColumnInfo, Manifest
-from pluralis.spelling import skeleton
+from pluralis.spelling import cores
 
 
 def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manifest) -> pl.Series:
@@ -40,10 +40,6 @@ def _spelled_as(values: pl.Series, domain: list[str]) -> pl.Series:
     new = new.filter(~new.is_in(domain))
     if not new.len():
         return values
-    by_core = dict(zip(_cores(pl.Series(domain)), domain, strict=True))
-    spelled = [by_core.get(core, text) for core, text in zip(_cores(new), new, strict=True)]
+    by_core = dict(zip(cores(pl.Series(domain)), domain, strict=True))
+    spelled = [by_core.get(core, text) for core, text in zip(cores(new), new, strict=True)]
     return values.replace(new, pl.Series(spelled, dtype=pl.String))
-
-
-def _cores(texts: pl.Series) -> list[str]:
-    return texts.to_frame("text").select(skeleton(pl.col("text"), fold_case=True)).to_series().to_list()

@@ -20,7 +20,7 @@ import numpy as np
 from pluralis.audit import Verdict, audit
 from pluralis.errors import AuditFailed, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
-from pluralis.identity import identity_of, shared_draws
+from pluralis.identity import identity_of
 from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
 from pluralis.kinds import KINDS
 from pluralis.kinds.parts import column_info, refuse_taken_names
@@ -191,15 +191,6 @@ def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Dra
     return release
 
 
-def _addition(plan: Plan, table: Table) -> dict[str, object]:
-    """How the sets of each attribute were drawn, and how much more the counts vary where people have several rows."""
-    effects = {name: shared_draws(table, table[name]) for name in plan.designs}
-    return {
-        name: design.to_dict() | ({"effect": effects[name]} if effects[name] != 1.0 else {})
-        for name, design in plan.designs.items()
-    }
-
-
 def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
     kind = KINDS[plan.kind]
     parts = kind.tables(plan, table, policy, draw)
@@ -219,7 +210,7 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         "options": method.model_dump(exclude={"variant"}),
         **({"primary": plan.primary} if plan.primary else {}),
         **({"domains": domains} if domains else {}),
-        **({"addition": _addition(plan, table)} if plan.designs else {}),
+        **({"addition": {name: d.to_dict() for name, d in plan.designs.items()}} if plan.designs else {}),
         **({"weights": weights} if weights else {}),
         **({"missing": policy.missing} if policy.missing != [""] else {}),
         **({"missing_as": instead} if instead else {}),

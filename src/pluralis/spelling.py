@@ -26,6 +26,15 @@ def skeleton(text: pl.Expr, *, fold_case: bool) -> pl.Expr:
     return plain.str.to_uppercase().str.to_lowercase().str.normalize("NFKC") if fold_case else plain
 
 
+def cores(texts: pl.Series, *, fold_case: bool = True) -> pl.Series:
+    """The skeleton of each text.
+
+    >>> cores(pl.Series(["flu ", "Flu"])).to_list()
+    ['flu', 'flu']
+    """
+    return texts.to_frame("text").select(skeleton(pl.col("text"), fold_case=fold_case)).to_series()
+
+
 def same_text(values: pl.Series, *, fold_case: bool) -> pl.Series:
     """A number for each text, the same for spellings of one value; cheap where few texts are different.
 
@@ -33,8 +42,8 @@ def same_text(values: pl.Series, *, fold_case: bool) -> pl.Series:
     [1, 2, 1]
     """
     texts = values.unique().drop_nulls()
-    cores = texts.to_frame("text").select(skeleton(pl.col("text"), fold_case=fold_case).rank("dense")).to_series()
-    return cores.cast(pl.UInt32).gather(values.cast(pl.Enum(texts)).to_physical()).alias(values.name)
+    places = cores(texts, fold_case=fold_case).rank("dense")
+    return places.cast(pl.UInt32).gather(values.cast(pl.Enum(texts)).to_physical()).alias(values.name)
 
 
 def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:

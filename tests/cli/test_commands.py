@@ -7,14 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import pytest
 
+from calling import Ran, caller
 from pluralis.csvfile import write_csv_bytes
 from pluralis.policy import Policy
-from pluralis.present.cli import app, run
 from tables import PATIENTS
 
 POLICY = """\
@@ -29,16 +29,6 @@ publish: {method: bsgi}
 """
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "table.csv").write_bytes(write_csv_bytes(PATIENTS))
@@ -49,17 +39,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def pluralis(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    def call(*words: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["pluralis", *words])
-        code = 0
-        try:
-            code = run(app)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return Ran(code, out, err)
-
-    return call
+    return caller(capsys, monkeypatch)
 
 
 def publish(pluralis: Any, *more: str) -> Ran:

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from pluralis.present.cli import app, run
+from calling import caller
 from pluralis.publish import publish
 from tables import KEY, PATIENTS, patients_policy
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +28,7 @@ def release(published: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def query(release: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    def call(*words: str) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["pluralis", "query", str(release), *words])
-        code = 0
-        try:
-            code = run(app)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capsys.readouterr()
-        return Ran(code, out, err)
-
-    return call
+    return caller(capsys, monkeypatch, "query", str(release))
 
 
 def test_a_count_in_words(query: Any) -> None:

@@ -287,6 +287,7 @@ def test_a_manifest_that_does_not_fit_is_refused() -> None:
     "damage",
     [
         {"weights": [1, 1, 1]},
+        {"weights": [300, 100, 100, 50, 50]},  # cold would stand in every set
         {"weights": "many"},
         {"weights": [10**30] * 5},
         {"weights": [-1] * 5},
@@ -382,3 +383,40 @@ def test_shared_draws_widen_intervals() -> None:
         for found in [publish(table, chosen, key=KEY).count("disease = 'flu'")]
     ]
     assert width[0] / width[1] == pytest.approx(np.sqrt(5), rel=0.1)
+
+
+def test_many_rows_of_few_people_do_not_make_intervals_too_narrow() -> None:
+    """Ten people of fifty rows each beside many of one: intervals hold the truth there, too."""
+    few = people(1, 1, 1, 1, 1, rows=10)
+    crowd = pl.concat([few.with_columns(pl.lit(20 + i).alias("age"), pl.lit("f").alias("sex")) for i in range(50)])
+    many = people(1, 1, 1, 1, 1, rows=3_000).with_columns("q" + pl.col("who"), pl.lit("m").alias("sex"))
+    table = pl.concat(
+        [crowd, many.with_columns(pl.col("age").cast(pl.Int32)).select(crowd.columns)], how="vertical_relaxed"
+    )
+    truth = crowd.filter(pl.col("disease") == "flu").height
+    inside = []
+    for i in range(60):
+        found = publish(table, policy(person="who"), key=Key(bytes([i] * 32))).count("disease = 'flu' AND sex = 'f'")
+        inside.append(found.low <= truth <= found.high)
+    assert np.mean(inside) > 0.9
+
+
+def test_shared_draws_raise_no_false_alarm() -> None:
+    """What is drawn once for ten rows varies more; the audit allows for it."""
+    table = pl.concat([EVEN.with_columns(pl.col("age") + i) for i in range(10)])
+    for i in range(40):
+        assert audit(publish(table, policy(person="who"), key=Key(bytes([i] * 32)))).holds
+
+
+def test_sets_of_other_people_are_found_with_the_original() -> None:
+    """The same sets, handed to other rows: each column is as it was, but people who are alike have the wrong ones."""
+    release = publish(EVEN, policy(), key=KEY)
+    rows = release.tables["microdata"]
+    assert audit(release, original=EVEN).holds
+    moved = rows.with_columns(rows["disease"].shuffle(seed=1))
+    order = sorted(range(moved.height), key=lambda i: (moved["age"][i], moved["sex"][i], *moved["disease"][i]))
+    changed = type(release)(
+        release.manifest, {"microdata": moved[order]}, *(getattr(release, n) for n in ("policy", "key", "loss"))
+    )
+    assert audit(changed).holds  # by itself it could be true
+    assert not audit(changed, original=EVEN).holds

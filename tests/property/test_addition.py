@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pluralis.addition import ORDERS, Design, different, likeliest, posteriors
+from pluralis.addition import ORDERS, Design, blurred, different, likeliest, posteriors
 from pluralis.kernels.addition import calibrated_sets, uniform_sets
 from pluralis.kernels.siphash import word_of, words_of_texts
 from pluralis.publish import publish
@@ -71,6 +71,31 @@ def every_set(design: Design, v: int) -> tuple[np.ndarray, np.ndarray]:
         return sets, np.full(len(sets), 1 / len(sets))
     mine = (design.sets == v).any(axis=1)
     return design.sets[mine], design.weights[mine] / (ORDERS * design.l * design.counts[v])
+
+
+@given(st.lists(st.integers(1, 5_000), min_size=3, max_size=12), st.integers(2, 6), st.integers(0, 2**32))
+@settings(deadline=None)
+def test_blurred_counts_stay_near_and_eligible(counts: list[int], l: int, seed: int) -> None:
+    """Off by half a step of 2 √n, but for what a whole number and 1/l need."""
+    held = np.array(counts)
+    if held.max() * l > held.sum():
+        return
+    near = blurred(held, np.random.default_rng(seed).random(held.size), l)
+    assert (near >= 1).all()
+    assert near.max() * l <= near.sum()
+    off = 2 * np.sqrt(near) - 2 * np.sqrt(held)
+    assert (off <= 0.5 + 1 / np.sqrt(held)).all()
+    free = near * l < near.sum() - l  # those that 1/l did not cut
+    assert (off[free] >= -0.5 - 1 / np.sqrt(held[free])).all()
+
+
+def test_blurred_counts_do_not_tell_the_counts() -> None:
+    """Over secret starts a published weight fits about as many counts as its square root, evenly."""
+    starts = np.random.default_rng(1).random(4_000)
+    near = np.array([blurred(np.array([400, 900, 900]), np.array([start, 0.5, 0.5]), 2)[0] for start in starts])
+    assert 0.98 * 400 <= near.mean() <= 1.02 * 400
+    assert np.unique(near).size >= 18
+    assert np.bincount(near).max() < 0.12 * near.size
 
 
 def drawn(design: Design, codes: np.ndarray, key: int = 0) -> np.ndarray:

@@ -67,7 +67,6 @@ def _design(manifest: Manifest, name: str) -> Design:
     """The design that the manifest states, if it is one."""
     said = manifest.parameters.get("addition")
     mine = said.get(name) if isinstance(said, dict) else None
-    effect = mine.get("effect", 1.0) if isinstance(mine, dict) else 1.0
     try:
         design = Design.of(mine, manifest.parameters["l"][name])
     except ReleaseError as error:
@@ -75,8 +74,6 @@ def _design(manifest: Manifest, name: str) -> Design:
     in_bins = all("[" in str(value) for value in design.values)
     if not in_bins and list(design.values) != sorted(design.values):
         raise ReleaseError(f"the values of {name!r} in the manifest are not in order.")
-    if not isinstance(effect, (int, float)) or not 1 <= effect <= manifest.rows:
-        raise ReleaseError(f"{name!r}: rows that share a draw cannot be {effect!r}.")
     return design
 
 
@@ -143,14 +140,14 @@ def best_guess(sets: Codes, design: Design) -> Guess:
 
 
 def share_errors(sets: Codes, design: Design) -> Reals:
-    """The standard error of each estimated share: the variance of what a row adds to it, over the rows."""
+    """The standard error of each estimated share: the variance of what a row adds to it, over rows drawn for."""
     shares = np.clip(design.shares(sets), 0.0, 1.0)
     if design.counts is None:
         added = (1 - shares) * (design.l - 1) / (design.m - design.l)
     else:
         scores = (design.scores(unit) for unit in np.eye(design.m))
         added = np.array([float(design.squares(score) @ shares) for score in scores]) - shares
-    errors: Reals = np.sqrt(np.maximum(0.0, added) / max(1, len(sets)))
+    errors: Reals = np.sqrt(np.maximum(0.0, added) * design.effect / max(1, len(sets)))
     return errors
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pluralis.errors import ReleaseError
 from pluralis.labels import is_binned
 from pluralis.release import MANIFEST, ColumnInfo, Release
-from pluralis.spelling import skeleton
+from pluralis.spelling import cores
 
 ASKED = ("quasi", "plain", "sensitive")
 
@@ -71,12 +71,9 @@ class Spellings:
 
     @cached_property
     def _by_core(self) -> dict[str, str]:
-        return dict(reversed([*zip(self._cores(self.texts), self.texts, strict=True)]))
+        folded = cores(pl.Series(self.texts, dtype=pl.String), fold_case=self._fold_case)
+        return dict(reversed([*zip(folded, self.texts, strict=True)]))
 
     def of(self, text: str) -> str | None:
         """The published spelling, or None where no value is spelled like this."""
-        return text if text in self.texts else self._by_core.get(self._cores([text])[0])
-
-    def _cores(self, texts: list[str]) -> list[str]:
-        frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-        return frame.select(skeleton(pl.col("text"), fold_case=self._fold_case)).to_series().to_list()
+        return text if text in self.texts else self._by_core.get(cores(pl.Series([text]), fold_case=self._fold_case)[0])

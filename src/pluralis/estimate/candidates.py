@@ -36,13 +36,12 @@ Sums = tuple[float, float, int, int]
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The sets of one attribute. `effect`: how many times larger the variance is where rows share a draw."""
+    """The sets of one attribute."""
 
     sets: npt.NDArray[np.int32]
     design: Design
     values: Column
     place: npt.NDArray[np.int32]  # of each value among the codes of `values`
-    effect: float
 
     def wanted(self, axis: Axis) -> Reals:
         """[class, value]: how likely a row with the value is in the class: 0 or 1, but for values in bins."""
@@ -54,26 +53,21 @@ def prepare(release: Release) -> Candidates:
     own = [column.name for column in info.columns if column.role in ("quasi", "plain")]
     drawn = {}
     for name in info.names("sensitive"):
-        design, effect = _stated(release, name)
+        design = _stated(release, name)
         place, values = coded(design.series, infos[name])
         sets = design.codes(rows[name])
         design.require_possible(design.packed(sets))
-        drawn[name] = Drawn(sets, design, values, place, effect)
+        drawn[name] = Drawn(sets, design, values, place)
     return Candidates(Coded.of({name: rows[name] for name in own}, infos), rows.height, infos, drawn)
 
 
-def _stated(release: Release, name: str) -> tuple[Design, float]:
-    """How the manifest says that sets were drawn, and how many rows share a draw at most."""
+def _stated(release: Release, name: str) -> Design:
+    """How the manifest says that sets were drawn."""
     said, ls = (release.manifest.parameters.get(key) for key in ("addition", "l"))
-    mine = said.get(name) if isinstance(said, dict) else None
     try:
-        design = Design.of(mine, ls.get(name) if isinstance(ls, dict) else None)
-        effect = mine.get("effect", 1.0) if isinstance(mine, dict) else 1.0
-        if not isinstance(effect, (int, float)) or not 1 <= effect <= release.manifest.rows:
-            raise ReleaseError(f"rows that share a draw cannot be {effect!r}.")
+        return Design.of(*(of.get(name) if isinstance(of, dict) else None for of in (said, ls)))
     except ReleaseError as error:
         raise ReleaseError(f"{MANIFEST}, {name}: {error} The release is damaged; ask for it again.") from None
-    return design, float(effect)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +101,7 @@ class Candidates:
         value, variance, least, most = of(cells, truth, axes)
         if least == most:
             return interval(least, 0.0, confidence, "exact", least, most)
-        variance *= max(self.drawn[name].effect for name in secret)
+        variance *= max(self.drawn[name].design.effect for name in secret)
         even = any(holds_bins(self.infos[axis.attribute]) and axis.named for axis in axes)
         return interval(value, variance, confidence, "uniform-within-group" if even else "sampling", least, most)
 

@@ -9,9 +9,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -21,7 +22,7 @@ Value = str | int | float
 Comparison = Literal["=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN", "IS NULL"]
 
 
-class Condition:
+class Condition(ABC):
     """Something that is true or false of a row."""
 
     @property
@@ -30,8 +31,9 @@ class Condition:
         return tuple(dict.fromkeys(check.attribute for check in self.checks))
 
     @property
+    @abstractmethod
     def checks(self) -> tuple[Check, ...]:
-        raise NotImplementedError
+        """The checks it is made of, in the order in which they come."""
 
     def __and__(self, other: Condition) -> Condition:
         return All((self, other))
@@ -68,31 +70,33 @@ class Check(Condition):
 
 
 @dataclass(frozen=True)
-class All(Condition):
+class Joined(Condition):
+    """Several conditions as one."""
+
+    parts: tuple[Condition, ...]
+    word: ClassVar[str]
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return tuple(check for part in self.parts for check in part.checks)
+
+    def __str__(self) -> str:
+        apart = (
+            f"({part})" if isinstance(part, Joined) and part.word != self.word else str(part) for part in self.parts
+        )
+        return f" {self.word} ".join(apart)
+
+
+class All(Joined):
     """Every part is true."""
 
-    parts: tuple[Condition, ...]
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        return tuple(check for part in self.parts for check in part.checks)
-
-    def __str__(self) -> str:
-        return " AND ".join(f"({part})" if isinstance(part, Some) else str(part) for part in self.parts)
+    word = "AND"
 
 
-@dataclass(frozen=True)
-class Some(Condition):
+class Some(Joined):
     """Some part is true."""
 
-    parts: tuple[Condition, ...]
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        return tuple(check for part in self.parts for check in part.checks)
-
-    def __str__(self) -> str:
-        return " OR ".join(f"({part})" if isinstance(part, All) else str(part) for part in self.parts)
+    word = "OR"
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ def interval(value: float, variance: float, confidence: float, basis: Basis, lea
 
     >>> print(interval(100.0, 25.0, 0.95, "sampling", 0, 500))
     100.0 (95% interval 90.2 to 109.8; sampling)
+    >>> print(interval(-30.0, 25.0, 0.95, "sampling", 0, 500))
+    -30.0 (95% interval 0.0 to 9.8; sampling)
     """
     half = NormalDist().inv_cdf((1 + confidence) / 2) * max(variance, 0.0) ** 0.5
     low, high = min(max(value - half, least), most), max(min(value + half, most), least)

@@ -18,7 +18,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.eligibility import refuse_k, require_allowance, require_eligible, require_sensitive
+from pluralis.eligibility import (
+    refuse_k,
+    refuse_small_c,
+    require_allowance,
+    require_eligible,
+    require_sensitive,
+    the_only,
+)
 from pluralis.errors import Infeasible
 from pluralis.grouping import merge_until_diverse
 from pluralis.kernels.anatomy import deal, place_drawn
@@ -52,9 +59,9 @@ class Anatomy(Method):
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)
         refuse_k(policy, self.name)
-        column = _the_only(table)
+        column = the_only(table, self.name, "decomposition, msb or sloms")
         l = policy.l(column.name)
-        _refuse_small_c(column, policy)
+        refuse_small_c(column, policy, self.name)
         kept = require_eligible(table, policy, draw)
         with stage("forming groups"):
             order = kept[draw.permutation(kept.size, "rows")]
@@ -70,25 +77,6 @@ class Anatomy(Method):
         plan = Plan(kind=self.kind, group_of=whole)
         require_allowance(plan.left_out, table.rows, policy.publish.suppress, FEWER)
         return plan
-
-
-def _the_only(table: Table) -> Column:
-    if len(table.sensitive) > 1:
-        names = ", ".join(column.name for column in table.sensitive)
-        raise Infeasible(
-            f"anatomy protects one sensitive attribute and the policy names {len(table.sensitive)}: {names}. Use "
-            "method: decomposition, msb or sloms, or make all but one of them identifiers, which are not published."
-        )
-    return table.sensitive[0]
-
-
-def _refuse_small_c(column: Column, policy: Policy) -> None:
-    c = policy.columns[column.name].c
-    if c is not None and c <= 1:
-        raise Infeasible(
-            f"{column.name!r}: anatomy's groups hold {policy.l(column.name)} values once each, so recursive diversity "
-            f"needs c above 1, not {c:g}."
-        )
 
 
 def _buckets(codes: npt.NDArray[np.int32], size: int) -> Alike:

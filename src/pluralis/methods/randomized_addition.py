@@ -30,14 +30,14 @@ from pydantic import Field
 from pluralis.addition import MOST, Design, Value, blurred, posteriors
 from pluralis.eligibility import refuse_k, require_eligible, require_sensitive
 from pluralis.errors import Infeasible, InputError, ReleaseError
-from pluralis.identity import identity_of, row_words, value_words
+from pluralis.identity import identity_of, row_words, shared_draws, value_words
 from pluralis.kernels.addition import calibrated_sets, tally, uniform_sets
 from pluralis.methods.base import Method
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.spelling import skeleton
+from pluralis.spelling import cores
 from pluralis.table import Column, Table
 
 ATTEMPTS = 100
@@ -72,13 +72,11 @@ class RandomizedAddition(Method):
         if self.claim == "posterior":
             _refuse_known_secrets(policy)
         uniform = self.variant == "paper"
-        few = [
-            column for column in table.sensitive if column.size <= 2
-        ]  # too skewed is the better thing to say of them
-        for column in (column for column in table.sensitive if column not in few):
-            _require_others(column, policy.l(column.name))
+        for column in table.sensitive:
+            if column.size > 2:
+                _require_others(column, policy.l(column.name))
         kept = np.arange(table.rows) if uniform else require_eligible(table, policy, draw)
-        for column in few:
+        for column in table.sensitive:  # of one or two values it is better to say first that they are too skewed
             _require_others(column, policy.l(column.name))
         group_of = np.full(table.rows, LEFT_OUT, np.int64)
         group_of[kept] = 0
@@ -153,8 +151,8 @@ def _design(
     except (ReleaseError, KeyError, ValueError, TypeError):
         raise InputError("The key holds a damaged design. Restore the private folder.") from None
     place_of = {core: i for i, core in enumerate(_cores(design.values))}
-    cores = _cores(column.values)
-    new = [value for value, core in zip(column.values, cores, strict=True) if core not in place_of]
+    mine = _cores(column.values)
+    new = [value for value, core in zip(column.values, mine, strict=True) if core not in place_of]
     name = f"{column.name!r} was published under this key"
     if design.l != l or (design.counts is None) != (counts is None):
         raise Infeasible(
@@ -166,7 +164,7 @@ def _design(
             f"{name} without the value {new[0]!r}. A set that may hold it shows that it is new: leave such rows out, "
             "or publish to another folder with a new key, knowing that both releases can be intersected."
         )
-    place = np.array([place_of[core] for core in cores], np.int32)
+    place = np.array([place_of[core] for core in mine], np.int32)
     if counts is not None:
         now = np.zeros(design.m)
         np.add.at(now, place, counts)
@@ -182,9 +180,7 @@ def _design(
 
 def _cores(values: Sequence[Value]) -> list[Value]:
     """Values whatever their spelling, so that the commonest one may change."""
-    if not isinstance(values[0], str):
-        return list(values)
-    return pl.DataFrame({"text": values}).select(skeleton(pl.col("text"), fold_case=True)).to_series().to_list()
+    return cores(pl.Series(values)).to_list() if isinstance(values[0], str) else list(values)
 
 
 def _require_estimable(design: Design, column: Column) -> None:
@@ -228,7 +224,7 @@ def _drawn(
         listed = tally(sets if kept.size == len(sets) else sets[kept], design.m)
         alone = np.flatnonzero((listed > 0) & (listed < crowd))
         if not alone.size:
-            return replace(design, attempt=attempt), sets
+            return replace(design, attempt=attempt, effect=shared_draws(table, column)), sets
     value = column.text(int(np.flatnonzero(place == alone[0])[0]))
     raise Infeasible(
         f"{value!r} of {column.name!r} is so rare that fewer than {crowd} sets would list it: whoever sees them would "

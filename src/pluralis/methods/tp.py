@@ -26,7 +26,14 @@ from pydantic import Field
 
 from pluralis.apart import kept_apart
 from pluralis.demands import models_of, require_unique
-from pluralis.eligibility import allowance, require_allowance, require_eligible, require_sensitive
+from pluralis.eligibility import (
+    allowance,
+    refuse_small_c,
+    require_allowance,
+    require_eligible,
+    require_sensitive,
+    the_only,
+)
 from pluralis.errors import Infeasible
 from pluralis.kernels.models import room_for
 from pluralis.kernels.tp import PHASE, Parts, Wish, lines_for, residue_of, three_phases
@@ -38,7 +45,7 @@ from pluralis.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
 from pluralis.space import space_of
-from pluralis.table import Column, Table
+from pluralis.table import Table
 
 Rows = npt.NDArray[np.int64]
 REMEDY = (
@@ -69,8 +76,8 @@ class Tp(Method):
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)
-        column = _the_only(table)
-        _refuse_small_c(column, policy)
+        column = the_only(table, self.name, "bsgi, mondrian or kaca")
+        refuse_small_c(column, policy, self.name)
         kept = require_eligible(table, policy, draw)
         _require_k(kept, policy)
         order = kept[draw.permutation(kept.size, "rows that stay")]
@@ -192,25 +199,6 @@ def _only(table: Table, rows: Rows) -> Table:
     columns = {name: replace(column, codes=column.codes[rows]) for name, column in table.columns.items()}
     person = table.person[rows] if table.person is not None else None
     return replace(table, columns=columns, rows=rows.size, person=person)
-
-
-def _the_only(table: Table) -> Column:
-    if len(table.sensitive) > 1:
-        names = ", ".join(column.name for column in table.sensitive)
-        raise Infeasible(
-            f"tp protects one sensitive attribute and the policy names {len(table.sensitive)}: {names}. Use method: "
-            "bsgi, mondrian or kaca, or make all but one of them identifiers, which are not published."
-        )
-    return table.sensitive[0]
-
-
-def _refuse_small_c(column: Column, policy: Policy) -> None:
-    c = policy.columns[column.name].c
-    if c is not None and c <= 1:
-        raise Infeasible(
-            f"{column.name!r}: tp's groups may hold {policy.l(column.name)} values equally often, so recursive "
-            f"diversity needs c above 1, not {c:g}. Raise c, or use method: mondrian."
-        )
 
 
 def _require_k(kept: Rows, policy: Policy) -> None:

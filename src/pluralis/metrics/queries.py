@@ -21,7 +21,7 @@ import polars as pl
 from pluralis.errors import InputError
 from pluralis.estimate import count
 from pluralis.estimate.attributes import attributes_of
-from pluralis.estimate.conditions import All, Check, Condition, Not, Value
+from pluralis.estimate.conditions import All, Check, Condition, Joined, Not, Value
 from pluralis.original import original_values
 from pluralis.release import Release
 
@@ -173,7 +173,8 @@ def expression(condition: Condition) -> pl.Expr:
         return found.fill_null(False)
     if isinstance(condition, Not):
         return ~expression(condition.part)
-    parts = [expression(part) for part in condition.parts]  # type: ignore[attr-defined]
+    assert isinstance(condition, Joined)
+    parts = [expression(part) for part in condition.parts]
     return reduce(and_ if isinstance(condition, All) else or_, parts)
 
 
