@@ -4,208 +4,43 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import naive
-from pluralis.eligibility import largest_l, require_eligible
+from pluralis.eligibility import largest_l
 from pluralis.errors import Infeasible
 from pluralis.grouping import merge_until_diverse
-from pluralis.kernels.forest import NOBODY, nearest, nearest_few, plant, take
 from pluralis.kernels.schedule import max_l_schedule
-from pluralis.kernels.select import EVERYTHING, STACK, Rules
-from pluralis.kernels.space import add_to_box, bit, box_loss, empty_box, loss_with
+from pluralis.kernels.space import add_to_box, box_loss, empty_box, loss_with
 from pluralis.methods import bsgi as bsgi_module
 from pluralis.methods.bsgi import Bsgi
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.space import space_of
-from pluralis.table import Table, encode
+from sketches import (
+    DRAW,
+    EXAMPLES,
+    Case,
+    assert_diverse,
+    assert_same_as_naive,
+    drawn_order,
+    groups_of,
+    is_diverse,
+    one_secret,
+    planned,
+    seeded,
+    sketches,
+)
 from tables import sources
-
-DRAW = Draw(Key.test())
-TREE = """\
-apple;pome;fruit;*
-pear;pome;fruit;*
-quince;pome;fruit;*
-plum;stone;fruit;*
-leek;bulb;vegetable;*
-onion;bulb;vegetable;*
-kale;leaf;vegetable;*
-rice;grain;other;*
-"""
-QUASI: dict[str, tuple[dict[str, Any], list[Any], Any]] = {
-    "number": ({"type": "number"}, [0, 1, 2, 5, 10, 11, 40, 90], pl.Int64),
-    "decimal": ({"type": "number"}, [-0.3, 0.1, 0.2, 0.30000000000000004, 7.5], pl.Float64),
-    "flat": ({}, list("abcdefg"), pl.String),
-    "tree": ({"hierarchy": {"file": "tree.csv"}}, [line.split(";")[0] for line in TREE.split()], pl.String),
-    "mask": ({"hierarchy": {"mask": "right"}}, ["10075", "10076", "10077", "10100", "204", "21"], pl.String),
-    "intervals": ({"type": "number", "hierarchy": {"intervals": [5, 20]}}, [1, 3, 4, 7, 22, 60], pl.Int64),
-}
-EXAMPLES = settings(deadline=None, max_examples=120, suppress_health_check=list(HealthCheck))
-
-
-class Case(NamedTuple):
-    """A table and its policy."""
-
-    frame: pl.DataFrame
-    policy: Policy
-
-    def table(self) -> Table:
-        return encode(self.frame, self.policy)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("hierarchies")
-    (place / "tree.csv").write_text(TREE, encoding="utf-8")
-    return place
-
-
-class Sketch(NamedTuple):
-    """A case without the folder in which its hierarchies stand."""
-
-    columns: dict[str, list[Any]]
-    kinds: dict[str, Any]
-    attributes: dict[str, dict[str, Any]]
-    people: bool
-    k: int | None = None
-
-    def placed(self, folder: Path, **publish: Any) -> Case:
-        policy = {"version": 1, "attributes": self.attributes, "publish": publish}
-        if self.people:
-            policy["person"] = "who"
-        if self.k is not None:
-            policy["k"] = self.k
-        frame = pl.DataFrame({name: pl.Series(name, v, self.kinds[name]) for name, v in self.columns.items()})
-        return Case(frame, Policy.of(policy, folder=folder))
-
-
-@st.composite
-def sketches(draw: st.DrawFn, *, rows: int = 40, secrets: int = 3, people: bool = True) -> Sketch:
-    """Small tables that are eligible for every sensitive attribute."""
-    n = draw(st.integers(2, rows))
-    columns: dict[str, list[Any]] = {}
-    kinds: dict[str, Any] = {}
-    attributes: dict[str, dict[str, Any]] = {}
-    for i, kind in enumerate(draw(st.lists(st.sampled_from(sorted(QUASI)), min_size=1, max_size=4))):
-        options, domain, dtype = QUASI[kind]
-        values = [*domain, None] if draw(st.booleans()) else domain
-        columns[f"q{i}"] = draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
-        kinds[f"q{i}"] = dtype
-        attributes[f"q{i}"] = {"role": "quasi", "weight": draw(st.sampled_from([1.0, 0.5, 3.0])), **options}
-    for i in range(draw(st.integers(1, secrets))):
-        width = draw(st.integers(2, 7))
-        values = draw(st.lists(st.sampled_from("klmnopq"[:width]), min_size=n, max_size=n))
-        if max(Counter(values).values()) * 2 > n:  # too skewed for any l: spread it evenly
-            values = ["klmnopq"[row * width // n if width > 1 else 0] for row in range(n)]
-            if max(Counter(values).values()) * 2 > n:
-                values = ["klmnopq"[row % 7] for row in range(n)]
-        l_per = n // max(Counter(values).values())
-        columns[f"s{i}"] = values
-        kinds[f"s{i}"] = pl.String
-        attributes[f"s{i}"] = {"role": "sensitive", "l": draw(st.integers(2, min(4, l_per)))}
-    has_people = people and draw(st.booleans())
-    if has_people:
-        columns["who"] = draw(st.lists(st.integers(0, 2 * n), min_size=n, max_size=n))
-        kinds["who"] = pl.Int64
-    ls = {name: attribute["l"] for name, attribute in attributes.items() if "l" in attribute}
-    first = min(ls, key=lambda name: (-ls[name], name))
-    k = draw(st.integers(1, n // max(Counter(columns[first]).values())))
-    return Sketch(columns, kinds, attributes, has_people, k if 1 < k <= 5 and draw(st.booleans()) else None)
-
-
-def drawn_order(table: Table, policy: Policy, variant: str) -> np.ndarray:
-    kept = require_eligible(table, policy, DRAW, naive.asked(table, policy, variant))
-    return kept[DRAW.permutation(kept.size, "rows")]
-
-
-def groups_of(plan: Plan) -> list[list[int]]:
-    return [np.flatnonzero(plan.group_of == g).tolist() for g in range(plan.groups)]
-
-
-def partition(groups: list[list[int]]) -> set[frozenset[int]]:
-    return {frozenset(group) for group in groups}
-
-
-def planned(case: Case, **options: Any) -> Plan | None:
-    """The plan, or None where the method refuses the table."""
-    try:
-        return Bsgi(**options).plan(case.table(), case.policy, DRAW)
-    except Infeasible as refusal:
-        note(str(refusal))
-        return None
-
-
-def assert_same_as_naive(case: Case, variant: str) -> None:
-    table = case.table()
-    plan = planned(case, variant=variant, refine=0)
-    expected, unplaced = naive.bsgi(table, case.policy, drawn_order(table, case.policy, variant), variant)
-    if plan is None:
-        assert unplaced
-    elif unplaced:  # whole groups were merged around the rows that fit nowhere
-        assert all(len(set(plan.group_of[group].tolist())) == 1 for group in expected)
-    else:
-        assert partition(groups_of(plan)) == partition(expected)
-
-
-def assert_diverse(table: Table, policy: Policy, groups: list[list[int]]) -> None:
-    """In every group each value of every sensitive attribute fills at most 1/l of the rows."""
-    for column in table.sensitive:
-        for group in groups:
-            top = max(Counter(column.codes[group].tolist()).values())
-            assert top * policy.l(column.name) <= len(group), (column.name, group)
-
-
-def is_diverse(table: Table, policy: Policy, groups: list[list[int]]) -> bool:
-    try:
-        assert_diverse(table, policy, groups)
-    except AssertionError:
-        return False
-    return True
-
-
-def one_secret(values: list[str], l: int, random: random.Random | None = None, **publish: Any) -> Case:
-    """One number, in order or random, and one sensitive attribute."""
-    policy = {
-        "version": 1,
-        "attributes": {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": l}},
-        "publish": publish,
-    }
-    ages = [random.randint(0, 5) if random else row for row, _ in enumerate(values)]
-    return Case(pl.DataFrame({"age": ages, "disease": values}), Policy.of(policy))
-
-
-def seeded(rows: int, seed: int, values: int, codes: int, secrets: int = 1) -> Case:
-    """A larger table, evenly enough spread for l = 3."""
-    rng = np.random.default_rng(seed)
-    columns: dict[str, Any] = {
-        "age": [None if v == 0 else int(v) for v in rng.integers(0, 60, rows)],
-        "code": [f"c{v:03}" for v in rng.integers(0, codes, rows)],
-        "pay": rng.exponential(1000.0, rows).round(2).tolist(),
-        "zip": [f"{v:04}" for v in rng.integers(0, 300, rows) * 7],
-    }
-    attributes: dict[str, Any] = {
-        "age": {"role": "quasi", "type": "number", "weight": 2.0},
-        "code": {"role": "quasi"},
-        "pay": {"role": "quasi", "type": "number"},
-        "zip": {"role": "quasi", "hierarchy": {"mask": "right"}},
-    }
-    for i in range(secrets):
-        columns[f"s{i}"] = [f"v{v:03}" for v in rng.permutation(rows) % values]
-        attributes[f"s{i}"] = {"role": "sensitive", "l": 3 - (i > 0)}
-    return Case(pl.DataFrame(columns, strict=False), Policy.of({"version": 1, "attributes": attributes}))
-
 
 # the literal version ------------------------------------------------------------------------------------------
 
@@ -501,137 +336,6 @@ def test_the_input_is_not_touched():
     before = {name: column.codes.copy() for name, column in table.columns.items()}
     Bsgi(refine=3).plan(table, case.policy, DRAW)
     assert all((table[name].codes == codes).all() for name, codes in before.items())
-
-
-# the forest ---------------------------------------------------------------------------------------------------
-
-
-class Wood(NamedTuple):
-    """Rows as the forest sees them, numbered in a drawn order, and as the oracle does."""
-
-    table: Table
-    order: np.ndarray
-    space: Any
-    rules: Rules
-    random: random.Random
-
-    @classmethod
-    def grown(cls, seed: int, rows: int, values: int, codes: int) -> Wood:
-        case = seeded(rows, seed, values, codes)
-        table, rng = case.table(), np.random.default_rng(seed)
-        order = rng.permutation(rows)
-        secrets = np.stack([table["s0"].codes[order], rng.integers(0, 4, rows).astype(np.int32)])
-        people = rng.integers(0, rows, rows).astype(np.int32)
-        rules = Rules(secrets, np.array([1, 2]), people, np.full(2, -1))
-        return cls(table, order, space_of(table.quasi, order), rules, random.Random(seed))
-
-    def loss(self, rows: list[int]) -> float:
-        return naive.loss(self.order[rows], self.table.quasi)
-
-    def may_join(self, members: list[int], row: int) -> bool:
-        rules = self.rules
-        if any(rules.person[row] == rules.person[other] for other in members):
-            return False
-        return all(
-            sum(rules.secrets[a, row] == rules.secrets[a, other] for other in members) < rules.caps[a] for a in (0, 1)
-        )
-
-    def scan(self, members: list[int], rows: Iterator[int]) -> tuple[float, int]:
-        return min(
-            ((self.loss([*members, row]), row) for row in rows if self.may_join(members, row)),
-            default=(np.inf, NOBODY),
-        )
-
-    def group(self) -> tuple[list[int], tuple[Any, ...]]:
-        """Some rows of different primary value, and the same as the kernels want it."""
-        members: list[int] = []
-        for row in self.random.sample(range(self.order.size), self.random.randint(1, min(4, self.order.size))):
-            if self.rules.secrets[0, row] not in self.rules.secrets[0, members]:
-                members.append(row)
-        chosen = np.array(members, np.int64)
-        box = empty_box(self.space.kinds.size)
-        for i, row in enumerate(members):
-            add_to_box(self.space, box, chosen, i, row)
-        mask = EVERYTHING
-        if self.rules.secrets[0].max() < 64:
-            for row in members:
-                mask &= ~np.uint64(bit(self.rules.secrets[0, row]))
-        return members, (box, chosen, len(members), mask)
-
-
-woods = st.builds(
-    Wood.grown,
-    st.integers(0, 2**32),
-    st.integers(3, 160),
-    st.sampled_from([3, 8, 70]),
-    st.sampled_from([2, 20, 120]),
-)
-
-
-def room() -> tuple[np.ndarray, np.ndarray]:
-    return np.empty(STACK, np.int64), np.empty(STACK)
-
-
-@given(wood=woods)
-@settings(EXAMPLES, max_examples=60)
-def test_nearest_is_what_a_scan_finds(wood):
-    """Over one tree and over a tree for each bucket, while rows are taken away."""
-    rows, secrets = wood.order.size, wood.rules.secrets[0]
-    by_bucket = np.argsort(secrets, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(secrets))])
-    whole = plant(wood.space, np.arange(rows), np.array([0, rows]), secrets)
-    buckets = plant(wood.space, by_bucket.copy(), starts, secrets)
-    free = set(range(rows))
-    while free:
-        members, group = wood.group()
-        found = nearest(wood.space, whole, 0, group, wood.rules, room(), np.inf, NOBODY)
-        assert found == wood.scan(members, iter(free))
-        bucket = wood.random.randint(0, secrets.max())
-        found = nearest(wood.space, buckets, bucket, group, wood.rules, room(), np.inf, NOBODY)
-        assert found == wood.scan(members, (row for row in free if secrets[row] == bucket))
-        gone = wood.random.sample(sorted(free), min(len(free), max(1, rows // 5)))
-        for row in gone:
-            take(wood.space, whole, secrets, row)
-            take(wood.space, buckets, secrets, row)
-        free -= set(gone)
-    _, group = wood.group()
-    assert nearest(wood.space, whole, 0, group, wood.rules, room(), np.inf, NOBODY) == (np.inf, NOBODY)
-
-
-@given(wood=woods, wanted=st.integers(1, 20))
-@settings(EXAMPLES, max_examples=60)
-def test_nearest_few_are_what_a_scan_finds(wood, wanted):
-    rows = wood.order.size
-    forest = plant(wood.space, np.arange(rows), np.array([0, rows]), wood.rules.secrets[0])
-    members, (box, chosen, size, _) = wood.group()
-    expected = [wood.loss([*members, row]) for row in range(rows)]
-    for limit in (np.inf, float(np.median(expected))):
-        found, losses = np.empty(wanted, np.int64), np.empty(wanted)
-        count = nearest_few(wood.space, forest, 0, (box, chosen, size, limit), found, losses, room())
-        below = sorted(loss for loss in expected if loss < limit)
-        assert losses[:count].tolist() == below[:wanted]
-        assert [expected[row] for row in found[:count]] == losses[:count].tolist()
-        assert len(set(found[:count].tolist())) == count
-
-
-def test_a_tree_is_never_deeper_than_a_search_can_go():
-    """Beyond its room a search would write into memory that is not its own."""
-    columns, rows = 300, 600
-    names = [f"q{j:03}" for j in range(columns)]
-    frame = pl.DataFrame({name: ["n"] * j + ["y"] + ["n"] * (rows - j - 1) for j, name in enumerate(names)})
-    policy = Policy.of(
-        {
-            "version": 1,
-            "attributes": {**{name: {"role": "quasi"} for name in names}, "s": {"role": "sensitive", "l": 2}},
-        }
-    )
-    table = encode(frame.with_columns(s=pl.Series(["ab"[row % 2] for row in range(rows)])), policy)
-    space = space_of(table.quasi, np.arange(rows))
-    forest = plant(space, np.arange(rows), np.array([0, rows]), table["s"].codes)
-    depth = np.zeros(forest.parent.size, np.int64)
-    for node in range(1, depth.size):
-        depth[node] = depth[forest.parent[node]] + 1
-    assert depth.max() + 1 < STACK
 
 
 # what cannot be done ------------------------------------------------------------------------------------------

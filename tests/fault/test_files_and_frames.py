@@ -1,0 +1,133 @@
+"""Where tables come from: files of every kind, and frames in memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import os
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pluralis.io import read_table, write_parquet_bytes
+from reading import refused
+
+
+def test_paths_that_are_no_table_are_refused(tmp_path, file):
+    refused(tmp_path / "none.csv", "There is no file", "Check the path")
+    refused(tmp_path, "is a folder")
+    refused(file("a\n1\n", "people.xlsx"), "people.xlsx", "unknown ending", ".parquet")
+    refused("postgresql://host/people", "is an address", ".csv")
+    refused("a\0b.csv", "Cannot read")
+    refused(42, "int is no table", "polars")
+    refused(pd.Series([1]), "Series is no table")
+    os.mkfifo(tmp_path / "pipe.csv")
+    refused(tmp_path / "pipe.csv", "pipe")
+
+
+def test_an_unreadable_file_is_refused(file, monkeypatch):
+    paths = file("a\n1\n"), file(b"PAR1", "people.parquet")
+    monkeypatch.setattr(Path, "open", Mock(side_effect=PermissionError(13, "Permission denied")))
+    for path in paths:
+        refused(path, path.name, "Permission denied")
+
+
+@pytest.mark.parametrize(
+    "magic", [gzip.compress(b"a\n1\n", mtime=0), b"PK\x03\x04rest", b"PAR1rest", b"\xd0\xcf\x11\xe0rest"]
+)
+def test_other_kinds_of_file_are_recognised(file, magic):
+    refused(file(magic), "people.csv is a", "whatever its name says")
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"a,b\n1,2\n" * 9, "cut", "footer", "page"])
+def test_damaged_parquet_is_refused(file, damage):
+    whole = write_parquet_bytes(pl.DataFrame({"age": list(range(1000))}))
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    data = {
+        "cut": whole[:-30],
+        "footer": whole[:footer] + bytes(20) + whole[footer + 20 :],
+        "page": whole[:4] + bytes(60) + whole[64:],
+    }.get(damage, damage)
+    refused(file(data, "people.parquet"), "people.parquet", "damaged or no Parquet file", "Get it again")
+
+
+def test_parquet_keeps_types_and_is_no_pattern(file):
+    frame = pl.DataFrame({"age": [1, None], "born": [dt.date(2000, 1, 2), None], "code": ["007", "NA"]})
+    assert read_table(file(write_parquet_bytes(frame), "peo[ple]*.parquet")).equals(frame)
+    refused(file(write_parquet_bytes(pl.DataFrame({"Age": [1], "age": [1]})), "a.parquet"), "read the same")
+
+
+@pytest.mark.parametrize(
+    ("header", "separator"),
+    [("a;b,c;d", ";"), ("a\tb", "\t"), ("a|b", "|"), ('"a,b,c";d', ";"), ("a", ","), ("a,b", ",")],
+)
+def test_the_separator_is_detected_outside_quotes(file, header, separator):
+    names = [name.strip('"') for name in header.split(separator)]
+    row = separator.join("x" for _ in names)
+    assert read_table(file(f"{header}\n{row}\n")).columns == names
+
+
+def test_a_declared_separator_is_used(file):
+    assert read_table(file("a,b:c\n1,2:3\n"), separator=":").rows() == [("1,2", "3")]
+    assert read_table(file("a\tb, c, d\n1\t2\n", "people.tsv")).columns == ["a", "b, c, d"]
+    for wrong in ("", ",,", '"', "\n", "é", "\0"):
+        refused(file("a,b\n1,2\n"), "cannot separate", separator=wrong)
+
+
+def test_pandas_columns_of_every_kind():
+    zone = pd.Series(pd.to_datetime(["2020-01-01", None])).dt.tz_localize("Europe/Berlin")
+    frame = pd.DataFrame(
+        {
+            "text": ["a", None],
+            "whole": pd.array([1, None], dtype="Int64"),
+            "float": [1.5, np.nan],
+            "flag": pd.array([True, None], dtype="boolean"),
+            "category": pd.Categorical(["x", None], categories=["unused", "x"]),
+            "mixed_category": pd.Categorical(["x", None], categories=[1, "x"]),
+            "day": pd.Series([dt.date(2020, 1, 1), None], dtype=object),
+            "time": pd.to_datetime(["2020-01-01", None]),
+            "zone": zone,
+            "arrow": pd.array(["a", None], dtype=pd.ArrowDtype(pa.string())),
+            "period": pd.Series([pd.Period("2020-01"), None]),
+            "nothing": pd.Series([None, None], dtype=object),
+            "numpy": pd.Series([np.int64(5), None], dtype=object),
+        }
+    )
+    frame.index = [7, 7]
+    notes: list[str] = []
+    table = read_table(frame, notes=notes)
+    assert table.columns == list(frame.columns)
+    assert table.row(1) == (None,) * table.width
+    first = table.row(0, named=True)
+    assert (first["text"], first["whole"], first["float"], first["flag"]) == ("a", 1, 1.5, True)
+    assert (first["category"], first["mixed_category"], first["arrow"], first["numpy"]) == ("x", "x", "a", 5)
+    assert (first["day"], first["period"]) == (dt.date(2020, 1, 1), "2020-01")
+    assert first["time"] == dt.datetime(2020, 1, 1)
+    assert [note.split(":")[0] for note in notes] == ["mixed_category", "period"]
+
+
+def test_pandas_without_pyarrow(monkeypatch):
+    frame = pd.DataFrame({"text": ["a", None], "whole": pd.array([1, None], dtype="Int64"), "time": pd.NaT})
+    monkeypatch.setattr(pl, "from_pandas", Mock(side_effect=ImportError))
+    assert read_table(frame).rows() == [("a", 1, None), (None, None, None)]
+
+
+def test_pandas_that_holds_no_single_values_is_refused():
+    for value in ([1], {"a": 1}, np.array([1, 2]), b"x"):
+        refused(pd.DataFrame({"age": pd.Series([value, value], dtype=object)}), "'age' holds", "not single values")
+    refused(pd.DataFrame({0: [1]}), "column 1 is named 0", "not text")
+    refused(pd.DataFrame({"age": pd.Series(["\ud800"], dtype=object)}), "cannot be read")
+
+
+def test_arrow_and_polars_sources():
+    frame = pl.DataFrame({"age": [1, None], "code": ["007", None]})
+    table = pa.table({"age": [1, None], "code": ["007", None]})
+    for source in (frame, frame.lazy(), table, table.to_batches()[0], table.to_pandas()):
+        assert read_table(source).rows()[1] == (None, None)
+    assert read_table(table).equals(frame)
+    refused(frame.lazy().select("nothing"), "cannot be read")

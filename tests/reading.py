@@ -1,0 +1,26 @@
+"""What tests of reading share."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from pluralis.errors import InputError
+from pluralis.io import read_table
+from pluralis.policy import Policy
+from pluralis.table import Table, encode
+
+
+def refused(source: object, *parts: str, **options: str) -> None:
+    """Reading is refused, and the message holds every part."""
+    with pytest.raises(InputError) as caught:
+        read_table(source, **options)
+    for part in parts:
+        assert part in str(caught.value), str(caught.value)
+
+
+def encoded(frame: pl.DataFrame, **attributes: dict) -> Table:
+    """Encode two columns, `age` quasi and `disease` sensitive unless told otherwise."""
+    roles = {"age": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
+    known = {name: {**role, **attributes.get(name, {})} for name, role in roles.items()}
+    return encode(frame, Policy.of({"version": 1, "attributes": known}))
