@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from pydantic import BaseModel
 
+from pluralis import attribute as attribute_module
 from pluralis import policy as policy_module
 from pluralis.csvfile import write_csv_bytes
 from pluralis.datasets.hospital import hospital_discharges
@@ -233,8 +234,9 @@ def test_every_policy_key_is_described() -> None:
     text = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
     models = [
         model
-        for model in vars(policy_module).values()
-        if isinstance(model, type) and issubclass(model, BaseModel) and model.__module__ == policy_module.__name__
+        for module in (policy_module, attribute_module)
+        for model in vars(module).values()
+        if isinstance(model, type) and issubclass(model, BaseModel) and model.__module__ == module.__name__
     ]
     keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
     assert {"attributes", "role", "if_missing", "as", "knows", "suppress", "intervals", "start"} <= keys

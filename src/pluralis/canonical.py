@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from pluralis.attribute import Attribute, MissingAs
 from pluralis.errors import InputError
-from pluralis.policy import Attribute, MissingAs
 from pluralis.spelling import canonical_spellings, skeleton
 
 

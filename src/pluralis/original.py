@@ -6,10 +6,10 @@ from typing import Literal
 
 import polars as pl
 
+from pluralis.attribute import Attribute
 from pluralis.canonical import canonical
 from pluralis.errors import InputError
 from pluralis.labels import binned, is_binned
-from pluralis.policy import Attribute
 from pluralis.release import ColumnInfo, Manifest
 from pluralis.spelling import cores
 
@@ -22,7 +22,8 @@ def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manife
     if column.name not in original.columns:
         raise InputError(f"The original has no column {column.name!r}, so it is not the original of this release.")
     missing = manifest.parameters.get("missing", [""])
-    in_bins = column.role == "sensitive" and is_binned(column.domain)
+    protected = column.role == "sensitive" or column.name in manifest.parameters.get("l", {})
+    in_bins = protected and is_binned(column.domain)
     case: Literal["fold", "keep"] = "keep" if column.name in manifest.parameters.get("case", []) else "fold"
     kind = Attribute(role="plain", type="number" if in_bins or column.type == "number" else "text", case=case)
     values = canonical(original[column.name], kind, missing, [])

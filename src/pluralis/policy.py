@@ -1,151 +1,48 @@
 """The policy: which columns are what, and the rules that a release must keep.
 
 A rule `age, sex -> disease : l=4` says: whoever knows age and sex must not guess disease with more than 1/4.
-Roles are shorthand for rules: every sensitive attribute is protected from whoever knows all quasi attributes.
+Roles are shorthand for rules: every sensitive attribute is protected from whoever knows all quasi attributes. So are
+adversaries: whoever knows what they know must not learn any protected attribute. `in_force` has them all, as rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import yaml
 from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
     Field,
     PrivateAttr,
-    Tag,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     field_serializer,
     field_validator,
     model_validator,
 )
 
+from pluralis.attribute import Attribute, Role, Strict, Whole
 from pluralis.errors import PolicyError, did_you_mean
-from pluralis.rules import Rule
+from pluralis.rules import Dependency, Rule, closure, expanded, irreducible
 from pluralis.strict import Document, Place, parse_document, read_document
 
 RESERVED = {"group"}  # columns that a release adds
 
-Role = Literal["identifier", "quasi", "sensitive", "plain"]
-Model = Literal["frequency", "distinct", "entropy", "recursive", "unique-distinct"]
-Whole = Annotated[int, Field(strict=True)]
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FileHierarchy(_Strict):
-    """A tree in ARX's format: a line per leaf, the leaf first, its ancestors after it, `;` or `,` between."""
-
-    file: str
-
-
-class MaskHierarchy(_Strict):
-    """One character more is hidden at each level: 10075, 1007*, 100**, … , *."""
-
-    mask: Literal["right", "left"]
-
-
-class IntervalHierarchy(_Strict):
-    """Numbers in ever wider intervals; each width is a multiple of the one before."""
-
-    intervals: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1)]
-    start: float = 0
-
-
-class MissingAs(_Strict):
-    """The value that stands for a missing one."""
-
-    as_: str = Field(alias="as", min_length=1)
-
-
-def _which_hierarchy(spec: Any) -> str | None:
-    if isinstance(spec, dict):
-        return next((key for key in ("file", "mask", "intervals") if key in spec), None)
-    names = {"FileHierarchy": "file", "MaskHierarchy": "mask", "IntervalHierarchy": "intervals"}
-    return names.get(type(spec).__name__)
-
-
-_AnyHierarchy = Annotated[
-    Annotated[FileHierarchy, Tag("file")]
-    | Annotated[MaskHierarchy, Tag("mask")]
-    | Annotated[IntervalHierarchy, Tag("intervals")],
-    Discriminator(
-        _which_hierarchy,
-        custom_error_type="no_hierarchy",
-        custom_error_message="write {file: NAME}, {mask: right}, {mask: left} or {intervals: [5, 10]}",
-    ),
-]
-_IfMissing = Annotated[
-    Annotated[Literal["refuse", "drop"], Tag("word")] | Annotated[MissingAs, Tag("value")],
-    Discriminator(lambda said: "word" if isinstance(said, str) else "value"),
-]
-
-
-class Attribute(_Strict):
-    """What one column is, and how it may be published."""
-
-    role: Role
-    type: Literal["text", "number"] = "text"
-    hierarchy: _AnyHierarchy | None = None
-    weight: Annotated[float, Field(gt=0)] = 1.0
-    l: Annotated[Whole, Field(ge=2)] | None = None
-    model: Model = "frequency"
-    c: Annotated[float, Field(gt=0)] | None = None
-    bin: Annotated[float, Field(gt=0)] | None = None
-    case: Literal["fold", "keep"] = "fold"
-    if_missing: _IfMissing = "refuse"
-
-    def faults(self) -> Iterator[tuple[Place, str]]:
-        """What contradicts itself, and what to do about it."""
-        quasi, sensitive = self.role == "quasi", self.role == "sensitive"
-        if self.hierarchy is not None and not quasi:
-            yield ("hierarchy",), f"only quasi attributes are generalised, this one is {self.role}. Remove it."
-        if "weight" in self.model_fields_set and not quasi:
-            yield ("weight",), "only quasi attributes have a weight. Remove it."
-        for key in ("l", "model", "c"):
-            if key in self.model_fields_set and not sensitive:
-                yield (key,), f"{key} belongs to sensitive attributes, this one is {self.role}. Remove it or the role."
-        if self.model == "recursive" and self.c is None:
-            yield ("model",), "recursive (c,l)-diversity needs c. Add c: 2, for example."
-        if self.c is not None and self.model != "recursive":
-            yield ("c",), f"c belongs to model: recursive, this one is {self.model}. Remove it."
-        if self.bin is not None and not (sensitive and self.type == "number"):
-            yield ("bin",), "bin is for sensitive numbers. Add type: number, or use hierarchy for a quasi attribute."
-        if self.type == "number" and isinstance(self.hierarchy, MaskHierarchy):
-            yield ("hierarchy",), "a mask hides characters of text. Remove type: number, or use intervals."
-        if self.type == "number" and isinstance(self.hierarchy, FileHierarchy):
-            yield ("hierarchy",), "a file names values as text. Remove type: number, or use intervals."
-        if self.type == "text" and isinstance(self.hierarchy, IntervalHierarchy):
-            yield ("hierarchy",), "intervals are for numbers. Add type: number."
-        if self.if_missing != "refuse" and not sensitive:
-            yield ("if_missing",), "only sensitive attributes need it: a missing quasi value is its own category."
-        if isinstance(self.hierarchy, IntervalHierarchy):
-            widths = self.hierarchy.intervals
-            for narrow, wide in pairwise(widths):
-                if wide <= narrow or wide % narrow:
-                    yield ("hierarchy",), f"{wide:g} is not a multiple of {narrow:g}: intervals must nest."
-
-
-class Adversary(_Strict):
+class Adversary(Strict):
     """Someone who knows these attributes of a person, exactly."""
 
     knows: Annotated[list[str], Field(min_length=1)]
 
 
-class Publishing(_Strict):
+class Publishing(Strict):
     """Which method, and how."""
 
     method: str = "bsgi"
     variant: Literal["hardened", "paper"] = "hardened"
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     suppress: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
 
@@ -157,6 +54,16 @@ class _Fault(ValueError):
         self.place = place
 
 
+class Stated(NamedTuple):
+    """A rule, and where it comes from: `rules`, a role, an adversary or a dependency."""
+
+    rule: Rule
+    origin: str
+
+
+_AsText = WithJsonSchema({"type": ["string", "object"]})
+
+
 def _read_rule(rule: Any) -> Any:
     # YAML takes the ` : ` of an unquoted rule for a mapping of one key
     if isinstance(rule, dict) and len(rule) == 1:
@@ -166,7 +73,24 @@ def _read_rule(rule: Any) -> Any:
     return Rule.parse(rule) if isinstance(rule, str) else rule
 
 
-class Policy(_Strict):
+def _read_dependency(line: Any) -> Any:
+    return Dependency.parse(line) if isinstance(line, str) else line
+
+
+def _each(lines: Any, read: Callable[[Any], Any], key: str) -> Any:
+    """Every line read; what cannot be read is a fault of its own line."""
+    if not isinstance(lines, list):
+        return lines
+    found = []
+    for i, line in enumerate(lines):
+        try:
+            found.append(read(line))
+        except ValueError as error:
+            raise _Fault((key, i), str(error)) from None
+    return found
+
+
+class Policy(Strict):
     """What may be published, and what must not be learnt.
 
     >>> policy = Policy.parse('''
@@ -180,13 +104,16 @@ class Policy(_Strict):
     """
 
     version: Literal[1]
-    attributes: dict[str, Attribute] = {}
+    attributes: dict[str, Attribute] = Field(default_factory=dict)
     others: Literal["drop"] | None = None
     person: str | None = None
-    missing: list[str] = [""]
+    missing: list[str] = Field(default_factory=lambda: [""])
     k: Annotated[Whole, Field(ge=2)] | None = None
-    rules: list[Annotated[Rule, WithJsonSchema({"type": ["string", "object"]})]] = []
-    adversaries: list[Adversary] = []
+    rules: list[Annotated[Rule, _AsText]] = Field(default_factory=list)
+    adversaries: list[Adversary] = Field(default_factory=list)
+    # what an adversary may know of how columns go together; and what the table shows, but nobody could know
+    dependencies: list[Annotated[Dependency, _AsText]] = Field(default_factory=list)
+    coincidences: list[Annotated[Dependency, _AsText]] = Field(default_factory=list)
     publish: Publishing = Publishing()
 
     _folder: Path = PrivateAttr(default=Path())
@@ -228,8 +155,7 @@ class Policy(_Strict):
     def to_yaml(self) -> str:
         """The policy as text; what is left at its default is not written."""
         data = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        if not self.rules:
-            data.pop("rules", None)
+        data = {key: value for key, value in data.items() if value != []}
         return yaml.safe_dump({"version": self.version, **data}, sort_keys=False, allow_unicode=True)
 
     def override(self, *, method: str | None = None, options: Mapping[str, Any] | None = None) -> Policy:
@@ -258,13 +184,17 @@ class Policy(_Strict):
 
     @property
     def columns(self) -> dict[str, Attribute]:
-        """Every attribute with its role, those that only rules name included; sorted by name."""
-        columns = dict(self.attributes)
-        for rule in self.rules:
-            for name in rule.knows:
-                columns.setdefault(name, Attribute(role="quasi"))
-            columns.setdefault(rule.protects, Attribute(role="sensitive", l=rule.l))
-        return dict(sorted(columns.items()))
+        """Every attribute with its role, sorted by name. What has none, or only rules name, is what rules make of it.
+
+        An attribute that some rule protects is sensitive, also where others say that it is known.
+        """
+        known = {name: "quasi" for rule in self.rules for name in rule.knows}
+        made = known | {rule.protects: "sensitive" for rule in self.rules}
+        columns = {name: self.attributes.get(name, Attribute()) for name in sorted({*self.attributes, *made})}
+        return {
+            name: attribute if attribute.role else attribute.model_copy(update={"role": made.get(name)})
+            for name, attribute in columns.items()
+        }
 
     def named(self, role: Role) -> list[str]:
         return [name for name, attribute in self.columns.items() if attribute.role == role]
@@ -300,14 +230,58 @@ class Policy(_Strict):
         pairs += [(frozenset(rule.knows), rule.protects) for rule in self.rules if not whole.issuperset(rule.knows)]
         return list(dict.fromkeys(pairs))
 
+    def stated(self, found: Iterable[Dependency] = ()) -> list[Stated]:
+        """Every rule that this policy states in one way or another; `found` are dependencies that the table shows."""
+        rules = [Stated(rule, "rules") for rule in self.rules]
+        quasi = tuple(self.quasi)
+        for name, attribute in sorted(self.attributes.items()):
+            if attribute.role == "sensitive" and attribute.l is not None and quasi:
+                rules.append(Stated(Rule(knows=quasi, protects=name, l=attribute.l), f"the role of {name}"))
+        for i, adversary in enumerate(self.adversaries, 1):
+            known = tuple(sorted(set(adversary.knows)))
+            for name in self.sensitive:
+                if name not in known:
+                    rules.append(Stated(Rule(knows=known, protects=name, l=self.l(name)), f"adversary {i}"))
+        added = expanded((stated.rule for stated in rules), [*self.dependencies, *found])
+        return [*rules, *(Stated(rule, f"the dependency {reason}") for rule, reason in added)]
+
+    def in_force(self, found: Iterable[Dependency] = ()) -> list[Rule]:
+        """The irreducible set of all rules that this policy states, whatever says them."""
+        return irreducible(stated.rule for stated in self.stated(found))
+
+    def of_part(self, known: Iterable[str], asked: Mapping[str, int], method: str) -> Policy:
+        """The policy of a table of its own that shows `known` and protects others from them, each by its l."""
+        attributes: dict[str, Attribute] = {}
+        for name in known:
+            column = self.columns[name]
+            kind: Literal["text", "number"] = "text" if column.bin else column.type
+            tree = column.hierarchy if column.role == "quasi" else None
+            attributes[name] = Attribute(
+                role="quasi", type=kind, hierarchy=tree, weight=column.weight, case=column.case
+            )
+        for name, l in asked.items():
+            column = self.columns[name]
+            attributes[name] = Attribute(
+                role="sensitive",
+                type=column.type,
+                l=l,
+                model=column.model,
+                c=column.c,
+                bin=column.bin,
+                case=column.case,
+            )
+        part = Policy(version=1, attributes=attributes, person=self.person, publish=Publishing(method=method))
+        part._folder = self._folder
+        return part
+
     @property
     def links_are_known(self) -> bool:
         """Whether some promise is about who knows what stands beside the protected value in its row."""
         beside = set(self.sensitive) | set(self.named("plain"))
         return any(known & beside for known, _ in self.promises)
 
-    @field_serializer("rules")
-    def _write_rules(self, rules: list[Rule]) -> list[str]:
+    @field_serializer("rules", "dependencies", "coincidences")
+    def _write_rules(self, rules: list[Rule | Dependency]) -> list[str]:
         return [str(rule) for rule in rules]
 
     # checking -------------------------------------------------------------------------------------------------
@@ -315,7 +289,12 @@ class Policy(_Strict):
     @field_validator("rules", mode="before")
     @classmethod
     def _read_rules(cls, rules: Any) -> Any:
-        return [_read_rule(rule) for rule in rules] if isinstance(rules, list) else rules
+        return _each(rules, _read_rule, "rules")
+
+    @field_validator("dependencies", "coincidences", mode="before")
+    @classmethod
+    def _read_dependencies(cls, lines: Any, info: ValidationInfo) -> Any:
+        return _each(lines, _read_dependency, str(info.field_name))
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -327,33 +306,20 @@ class Policy(_Strict):
         """What contradicts itself, and what to do about it."""
         if not self.attributes and not self.rules:
             yield (), "the policy names no attribute. Run `pluralis init TABLE -o policy.yaml` for a first one."
-        for name, attribute in self.attributes.items():
+        columns = self.columns
+        for name in self.attributes:
             if name != name.strip() or not name:
                 yield ("attributes", name), f"the name {name!r} is empty or has blanks at its ends. Rename the column."
-            for place, message in attribute.faults():
+            if columns[name].role is None:
+                yield (
+                    ("attributes", name),
+                    "no rule names it, so it needs a role: quasi, sensitive, plain or identifier.",
+                )
+            for place, message in columns[name].faults():
                 yield ("attributes", name, *place), message
-        columns = self.columns
         for name in RESERVED & set(columns):
             yield ("attributes", name), f"a release has a column {name!r} of its own. Rename the column."
-        for i, rule in enumerate(self.rules):
-            for name in rule.knows:
-                if columns[name].role not in ("quasi", "plain"):
-                    yield (
-                        ("rules", i),
-                        (
-                            f"{name!r} is known in this rule and {columns[name].role} elsewhere. Methods that "
-                            "publish one "
-                            "table need one role for each attribute: make it quasi, or drop the rule."
-                        ),
-                    )
-            if columns[rule.protects].role != "sensitive":
-                yield (
-                    ("rules", i),
-                    (
-                        f"{rule.protects!r} is protected by this rule and {columns[rule.protects].role} elsewhere. "
-                        "Make it sensitive, or drop the rule."
-                    ),
-                )
+        yield from self._faulty_rules(columns)
         for name in self.named("sensitive"):
             if columns[name].l is None and not any(rule.protects == name for rule in self.rules):
                 yield (
@@ -370,6 +336,27 @@ class Policy(_Strict):
                     )
         if self.person is not None and columns.get(self.person, Attribute(role="identifier")).role != "identifier":
             yield ("person",), f"{self.person!r} tells people apart, so it cannot be published. Make it an identifier."
+
+    def _faulty_rules(self, columns: Mapping[str, Attribute]) -> Iterator[tuple[Place, str]]:
+        for i, rule in enumerate(self.rules):
+            role = columns[rule.protects].role
+            if role != "sensitive":
+                said = f"{rule.protects!r} is protected by this rule and {role} elsewhere."
+                yield ("rules", i), f"{said} Leave its role out, or drop the rule."
+            for name in rule.knows:
+                if columns[name].role == "identifier":
+                    yield ("rules", i), f"{name!r} is an identifier, which is never published. Take it out of the rule."
+        published = [name for name, attribute in columns.items() if attribute.role != "identifier"]
+        for key in ("dependencies", "coincidences"):
+            for i, dependency in enumerate(getattr(self, key)):
+                for name in sorted(dependency.attributes):
+                    if name not in published:
+                        yield (key, i), f"{name!r} is not a published attribute. {did_you_mean(name, published)}"
+        for rule, origin in self.stated():
+            if rule.protects in closure(rule.knows, self.dependencies):
+                place: Place = ("rules", self.rules.index(rule)) if rule in self.rules else ("dependencies",)
+                said = f"`{rule}` ({origin}) cannot be kept: dependencies say that the left side decides the right."
+                yield place, f"{said} Drop the rule, or make an attribute of it an identifier, which is not published."
 
     def check_columns(self, present: list[str]) -> None:
         """Refuse a table whose columns are not the ones this policy speaks of."""

@@ -8,6 +8,7 @@ ordered.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -16,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attribute import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs
 from pluralis.canonical import canonical
 from pluralis.errors import InputError, PolicyError
 from pluralis.hierarchy import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
 from pluralis.kernels.order import unpacked
 from pluralis.labels import interval_label, number_text
-from pluralis.policy import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs, Policy
+from pluralis.policy import Policy
 
 Codes = npt.NDArray[np.int32]
 
@@ -39,6 +41,11 @@ class Column:
     hierarchy: Hierarchy | None = None
     leaf_of: Codes | None = None
     weight: float = 1.0
+
+    def as_role(self, role: str) -> Column:
+        """The same column in another role; what is not quasi is not generalised."""
+        tree = {} if role == "quasi" else {"hierarchy": None, "leaf_of": None}
+        return replace(self, role=role, **tree)  # type: ignore[arg-type]
 
     @property
     def size(self) -> int:
@@ -88,6 +95,21 @@ class Table:
 
     def named(self, role: str) -> list[Column]:
         return [column for column in self.columns.values() if column.role == role]
+
+    def projected(
+        self, known: Iterable[str], secrets: Iterable[str], rows: npt.NDArray[np.int64] | None = None
+    ) -> Table:
+        """Some columns of some rows as a table of its own: these quasi, those sensitive, rows in canonical order."""
+        names = {**dict.fromkeys(known, "quasi"), **dict.fromkeys(secrets, "sensitive")}
+        columns = {name: self.columns[name].as_role(role) for name, role in names.items()}
+        codes = [column.codes for column in columns.values()] + ([self.person] if self.person is not None else [])
+        ordered = _in_canonical_order([line if rows is None else line[rows] for line in codes])
+        return replace(
+            self,
+            columns={name: replace(columns[name], codes=line) for name, line in zip(columns, ordered, strict=False)},
+            rows=ordered[0].size,
+            person=None if self.person is None else ordered[-1],
+        )
 
     @property
     def quasi(self) -> list[Column]:
@@ -196,7 +218,7 @@ def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> C
     hierarchy, leaf_of = _hierarchy_for(name, values, has_missing, attribute, policy)
     return Column(
         name=name,
-        role=attribute.role,
+        role=str(attribute.role),
         type="number" if number else "text",
         codes=codes,
         values=values,
