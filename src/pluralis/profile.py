@@ -12,9 +12,11 @@ import numpy as np
 import polars as pl
 
 from pluralis.correlation import mean_square_contingency
+from pluralis.dependencies import Coded, pairs, singles
 from pluralis.eligibility import largest_l
 from pluralis.io import read_table
 from pluralis.labels import number_text
+from pluralis.rules import Dependency
 from pluralis.spelling import canonical_spellings
 
 _FEW = 60  # values: a column with at most so many is a category
@@ -50,11 +52,11 @@ class Profile:
 
     rows: int
     columns: tuple[ColumnProfile, ...]
-    dependencies: tuple[tuple[str, str], ...]
+    dependencies: tuple[Dependency, ...]  # by one column, then by two of which neither is enough
     correlations: tuple[tuple[str, str, float], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"dependencies": [dependency.model_dump() for dependency in self.dependencies]}
 
 
 def profile(source: object) -> Profile:
@@ -105,20 +107,16 @@ def suggest_role(name: str, distinct: int, rows: int, number: bool) -> str:
     return "quasi"
 
 
-def _dependencies(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[tuple[str, str]]:
-    """Pairs (a, b) where a decides b exactly, leaving out what is trivial: near-unique a, constant b."""
-    rows = frame.height
-    left = [c for c in columns if 1 < c.distinct <= 0.5 * rows]
-    right = [c for c in columns if c.distinct > 1]
-    sizes = {c.name: frame[c.name].n_unique() for c in columns}
-    return [
-        (a.name, b.name)
-        for a in left
-        for b in right
-        if a.name != b.name
-        and sizes[b.name] <= sizes[a.name]
-        and frame.select(a.name, b.name).n_unique() == sizes[a.name]
-    ]
+def _dependencies(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[Dependency]:
+    """What decides what, coincidences left out; identifiers, which are never published, are left out too."""
+    coded = [_coded(frame[column.name]) for column in columns if column.role != "identifier"]
+    return [*singles(coded), *pairs(coded)]
+
+
+def _coded(series: pl.Series) -> Coded:
+    values = series.drop_nulls().unique()
+    codes = series.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(values.len()).to_numpy()
+    return Coded(series.name, codes, values.len() + (series.null_count() > 0))
 
 
 def _correlations(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[tuple[str, str, float]]:
@@ -174,8 +172,22 @@ def first_policy(look: Profile) -> str:
     if len(secrets) > 1:
         lines.append("adversaries:  # besides the one who knows every quasi attribute: who also knows one secret")
         lines += [f"  - {{knows: [{', '.join(map(_key, [*quasi, secret]))}]}}" for secret in secrets]
+    lines += _dependency_block(look)
     lines += ["publish:", "  method: bsgi", "  suppress: 0  # share of rows that may be left out"]
     return "\n".join(lines) + "\n"
+
+
+def _dependency_block(look: Profile) -> list[str]:
+    """What the table shows of how columns go together, for the user to decide."""
+    published = {c.name for c in look.columns if not (c.role == "sensitive" and c.largest_l < 2)}
+    shown = [str(dependency) for dependency in look.dependencies if dependency.attributes <= published]
+    if not shown:
+        return []
+    return [
+        "# The table shows that the left side decides the right. Uncomment what an outsider may know:",
+        "# dependencies:",
+        *(f"#   - {_item(line)}" for line in shown),
+    ]
 
 
 def _round_width(width: float) -> str:
@@ -186,6 +198,11 @@ def _round_width(width: float) -> str:
     """
     power = 10.0 ** np.floor(np.log10(width))
     return number_text(float(f"{next(step * power for step in (1, 2, 5, 10) if step * power >= width):.12g}"))
+
+
+def _item(line: str) -> str:
+    """A line of a YAML list, quoted where it must be."""
+    return line if re.fullmatch(r"[A-Za-z_][-\w ,>]*", line) else json.dumps(line, ensure_ascii=False)
 
 
 def _key(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pluralis.errors import AuditFailed, OutputError, PluralisError, PolicyError
+from pluralis.errors import AuditFailed, Infeasible, OutputError, PluralisError, PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -146,6 +146,42 @@ def init(
         _console().print(
             f"Wrote {out}. Read every line, then: pluralis publish {table} --policy {out} --out release", soft_wrap=True
         )
+
+
+@app.command()
+def rules(
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file (YAML or JSON).")],
+    table: Annotated[
+        Path | None, typer.Argument(metavar="TABLE", help="The table: also say what it makes impossible.")
+    ] = None,
+    graph: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Draw the rules as a graph.")] = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain the rules of a policy: which are in force and why, what is redundant, what conflicts."""
+    from pluralis.explain import explain
+    from pluralis.policy import Policy
+    from pluralis.table import encode
+
+    asked = Policy.read(policy)
+    with _progress():
+        encoded = None if table is None else encode(_read(table, encoding, separator), asked)
+        explanation = explain(asked, encoded)
+    if graph is not None:
+        from pluralis.present.graph import write_graph
+
+        write_graph(explanation, graph)
+    if as_json:
+        _print_json(explanation.to_dict())
+    else:
+        from pluralis.present.show import show_rules
+
+        show_rules(_console(), explanation)
+        if graph is not None:
+            _console().print(f"\nDrew the rules in {graph}.", soft_wrap=True)
+    if explanation.impossible:
+        raise Infeasible("\n".join(explanation.impossible))
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from rich.console import Console
@@ -12,16 +12,20 @@ from rich.table import Table
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.estimate.language import Query
 from pluralis.estimate.result import Basis, Estimate
+from pluralis.explain import Explanation, said_of
 from pluralis.methods import Method
 from pluralis.metrics import Loss
 from pluralis.metrics.queries import Answers
 from pluralis.profile import Profile
+from pluralis.rules import Dependency, Rule
 
 BASES: dict[Basis, str] = {
     "exact": "nothing was changed that the query asks about: this is the count",
     "sampling": "chance alone separates this from the count, and the interval covers the count as often as it says",
     "uniform-within-group": "values that were published together are taken to be spread evenly over their rows; where "
     "they are not, the interval may miss the count",
+    "independent-across-tables": "values of different tables are taken to go together only by what the tables share; "
+    "where more ties them, the interval may miss the count",
 }
 
 
@@ -66,7 +70,8 @@ def show_verdict(console: Console, verdict: Verdict) -> None:
 def show_loss(console: Console, loss: Loss) -> None:
     console.print(f"rows published      {loss.rows:,}")
     console.print(f"rows left out       {loss.suppressed:,} ({loss.suppressed_share:.2%})")
-    console.print(f"groups              {loss.groups:,}, {loss.average_group:.2f} rows each on average")
+    if loss.groups:
+        console.print(f"groups              {loss.groups:,}, {loss.average_group:.2f} rows each on average")
     console.print(
         f"information loss    {loss.ncp:.4f} NCP; {loss.ncp_with_suppressed:.4f} counting left-out rows as lost"
     )
@@ -148,16 +153,100 @@ def show_profile(console: Console, look: Profile) -> None:
             f"{c.top_share:.1%}", str(c.largest_l), c.role,
         )  # fmt: skip
     console.print(table)
-    if look.dependencies:
-        console.print("\nOne column decides another (whoever knows the first knows the second):")
-        for a, b in look.dependencies[:20]:
-            console.print(f"  {escape(a)} → {escape(b)}")
-        if len(look.dependencies) > 20:
-            console.print(f"  … and {len(look.dependencies) - 20} more (--json has all)")
+    alone = [dependency for dependency in look.dependencies if len(dependency.knows) == 1]
+    together = [dependency for dependency in look.dependencies if len(dependency.knows) > 1]
+    _show_dependencies(console, "One column decides another (whoever knows the first knows the second):", alone)
+    _show_dependencies(console, "Two columns together decide a third, and neither does alone:", together)
     if look.correlations:
         console.print("\nCorrelation between columns that may be sensitive (Cramér's V, 0 none, 1 complete):")
         for a, b, v in look.correlations:
             console.print(f"  {escape(a)} ~ {escape(b)}  {v:.2f}")
+
+
+def _show_dependencies(console: Console, title: str, dependencies: Sequence[Dependency]) -> None:
+    if dependencies:
+        console.print(f"\n{title}")
+    for dependency in dependencies[:20]:
+        console.print(f"  {escape(_decides(dependency))}")
+    if len(dependencies) > 20:
+        console.print(f"  … and {len(dependencies) - 20} more (--json has all)")
+
+
+def show_rules(console: Console, explanation: Explanation) -> None:
+    """A rule set explained; rules have the numbers that the picture of them has."""
+    number = {said.rule: str(i) for i, said in enumerate(explanation.rules, 1)}
+    if not explanation.rules:
+        console.print("No rule is in force: nothing is protected. Give an attribute role: sensitive, or write rules.")
+    else:
+        console.print(f"{_counted(len(number), 'rule')} in force: whoever knows the left must not guess the right\n")
+        table = _table("", "known", "", "protected", "l", "from", right=("", "l"))
+        for said in explanation.rules:
+            table.add_row(number[said.rule], *_arrow(said.rule), escape(", ".join(said.origins)))
+        console.print(table)
+    if explanation.redundant:
+        console.print("\nImplied by another rule, which knows as much and asks for as much\n")
+        table = _table("", "known", "", "protected", "l", "from", "implied by", right=("l",))
+        for more in explanation.redundant:
+            table.add_row("", *_arrow(more.rule), escape(", ".join(more.origins)), f"rule {number[more.implied_by]}")
+        console.print(table)
+    _show_remarks(console, explanation, number)
+    console.print("\nAttributes: what each must not reveal, and must not follow from\n")
+    table = _table("attribute", "role", "─▶", "◀─")
+    for vertex in explanation.attributes:
+        table.add_row(
+            escape(vertex.name), vertex.role, escape(said_of(vertex.must_not_reveal)),
+            escape(said_of(vertex.must_not_follow_from)),
+        )  # fmt: skip
+    console.print(table)
+
+
+def _show_remarks(console: Console, explanation: Explanation, number: Mapping[Rule, str]) -> None:
+    """Dependencies, cycles and gaps, and what makes a rule impossible."""
+
+    def say(title: str, lines: list[str], style: str = "bold") -> None:
+        if lines:
+            console.print(f"\n[{style}]{title}[/]")
+        for line in lines:
+            console.print(f"  {escape(line)}", soft_wrap=True)
+
+    def of(rules: Sequence[Rule]) -> str:
+        numbers = [number[rule] for rule in rules if rule in number]
+        return f"rule{'s' * (len(numbers) > 1)} {', '.join(numbers)}" if numbers else ""
+
+    say("Known dependencies: to protect the right side, the left side is protected too", [
+        f"{_decides(known.dependency)}  ({'declared' if known.declared else 'found in the table'})  "
+        + (f"adds {added}" if (added := of(known.adds)) else "adds no rule")
+        for known in explanation.dependencies
+    ])  # fmt: skip
+    say("Dependencies that matter to no rule", [_decides(d) for d in explanation.unimportant])
+    say("Coincidences, which nobody is taken to know", [_decides(d) for d in explanation.coincidences])
+    say("Said of the table, and not so in it", [
+        f"{_decides(d)}: rows agree on the left and differ on the right. Remove it." for d in explanation.contradicted
+    ], "bold yellow")  # fmt: skip
+    say("Cycles: method gd uses the split of uad here", [
+        f"{said_of(cycle.attributes)}: {of(cycle.rules)}" for cycle in explanation.cycles
+    ])  # fmt: skip
+    say("Gaps: no rule speaks of whoever knows all of this; if somebody might, add them to adversaries", [
+        f"{gap.attribute} from {{knows: [{said_of(gap.knows)}]}}" for gap in explanation.gaps
+    ])  # fmt: skip
+    say("Open holes: what is known decides what is protected", [
+        f"rule {number[hole.rule]}: {_decides(hole.because)}" for hole in explanation.holes
+    ], "bold red")  # fmt: skip
+    say("Too common: a guess without knowing anything is better than 1/l", [
+        f"rule {number[skew.rule]}, 1/l is {1 / skew.rule.l:.1%}: {skew}" for skew in explanation.skewed
+    ], "bold red")  # fmt: skip
+
+
+def _arrow(rule: Rule) -> tuple[str, str, str, str]:
+    return escape(said_of(rule.knows)), "─▶", escape(said_of((rule.protects,))), str(rule.l)
+
+
+def _decides(dependency: Dependency) -> str:
+    return f"{said_of(dependency.knows)} → {said_of((dependency.decides,))}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def show_methods(console: Console, methods: Mapping[str, type[Method]]) -> None:
