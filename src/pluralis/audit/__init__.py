@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pluralis.audit import bucketized, decomposed, generalized, sets, sliced
+from pluralis.audit import bucketized, decomposed, generalized, multi, sets, sliced
 from pluralis.audit.form import form_problems
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
@@ -64,5 +64,6 @@ _JUDGES: dict[str, Judge] = {
     "candidates": sets,
     "decomposed": decomposed,
     "generalized": generalized,
+    "multi": multi,
     "sliced": sliced,
 }

@@ -11,7 +11,7 @@ import polars as pl
 
 from pluralis.audit.definitions import MODELS
 from pluralis.errors import ReleaseError
-from pluralis.release import Manifest, TableInfo, claim_words
+from pluralis.release import Claim, Manifest, TableInfo, claim_words
 
 _QUASI = frozenset({"quasi", "plain", "group"})
 _LINKED = frozenset({"group", "sensitive", "count"})
@@ -24,15 +24,18 @@ def form_problems(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> Iterat
     if not isinstance(ls, dict) or not all(isinstance(l, int) and l >= 2 for l in ls.values()):
         yield "parameters: l is not a number of 2 or more for each protected attribute."
         return
+    if len({info.name for info in manifest.tables}) < len(manifest.tables):
+        yield "two tables have the same name, and only one of them would be judged."
+        return
     for info in manifest.tables:
         roles = frozenset(column.role for column in info.columns)
         if roles not in _allowed(manifest.kind, info.name):
             yield f"{info.name}: its columns are not those of this table in a {manifest.kind} release."
             return
     shown = [name for info in manifest.tables for name in _attributes(info, tables[info.name])]
-    if set(shown) != set(ls):
+    if set(shown) != set(ls) if manifest.kind != "multi" else not _rules_fit(manifest, set(ls)):
         yield "the tables and parameters do not protect the same attributes."
-    if manifest.kind != "decomposed" and len(shown) != len(set(shown)):
+    if manifest.kind not in ("decomposed", "multi") and len(shown) != len(set(shown)):
         yield "an attribute stands in several tables."
     yield from _numbers(manifest, tables)
     yield from _claims(manifest, ls)
@@ -44,11 +47,21 @@ def _allowed(kind: str, name: str) -> set[frozenset[str]]:
         return _with_or_without(frozenset({"quasi", "plain", "sensitive"}), "plain")
     if kind == "generalized":
         return {frozenset(roles) for roles in _with_or_without(_QUASI | {"sensitive"}, "plain", "sensitive", "quasi")}
+    if kind == "multi":
+        return _of_a_part(name)
     if name == "quasi":
         return _with_or_without(_QUASI, "plain")
     if kind == "decomposed":
         return {frozenset({"group", "attribute", "value"})} if name == "values" else {frozenset({"sensitive", "count"})}
     return {_LINKED, _UNLINKED}
+
+
+def _of_a_part(name: str) -> set[frozenset[str]]:
+    if name.endswith("_sensitive"):
+        return {_LINKED}
+    if name.endswith("_quasi"):
+        return {frozenset({"quasi", "group"})}
+    return {frozenset({"quasi"}), frozenset({"quasi", "group", "sensitive"})}
 
 
 def _with_or_without(roles: frozenset[str], *optional: str) -> set[frozenset[str]]:
@@ -63,6 +76,16 @@ def _attributes(info: TableInfo, rows: pl.DataFrame) -> list[str]:
     if info.named("attribute"):
         return sorted(rows["attribute"].unique().drop_nulls())
     return [column.attribute or column.name for column in info.named("sensitive")]
+
+
+def _rules_fit(manifest: Manifest, protected: set[str]) -> bool:
+    """Whether what rules protect stands somewhere, and each table that hides something hides something of theirs.
+
+    One table may show openly what another hides, and hide beside it what goes with it and no rule speaks of.
+    """
+    shown = {name for info in manifest.tables for role in ("quasi", "sensitive") for name in info.names(role)}
+    hidden = [info.names("sensitive") for info in manifest.tables if info.named("sensitive")]
+    return protected <= shown and not any(protected.isdisjoint(names) for names in hidden)
 
 
 def _numbers(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> Iterator[str]:
@@ -84,8 +107,19 @@ def _claims(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
             yield f"the claim {claim.rule!r} is not what its fields say."
         if (claim.k is None) == (claim.attribute is None) or (claim.k or 2) < 2:
             yield f"the claim {claim.rule!r} is about neither rows nor an attribute."
-        if claim.attribute is not None and ls.get(claim.attribute) != claim.l:
+        if claim.attribute is not None and not _same_l(claim, manifest.kind, ls):
             yield f"the claim {claim.rule!r} has another l than the parameters."
     for name in ls:
-        if not any(claim.attribute == name and quasi <= set(claim.adversary) for claim in manifest.claims):
+        about = [set(claim.adversary) for claim in manifest.claims if claim.attribute == name]
+        if manifest.kind == "multi" and not about:
+            yield f"nothing is claimed of {name}."
+        if manifest.kind != "multi" and not any(quasi <= known for known in about):
             yield f"nothing is claimed of {name} against whoever knows every quasi attribute."
+
+
+def _same_l(claim: Claim, kind: str, ls: dict[str, int]) -> bool:
+    """Whether l is that of the parameters; a rule may ask for less."""
+    l = ls.get(claim.attribute or "")
+    if kind == "multi" and l is not None and claim.l is not None:
+        return 2 <= claim.l <= l
+    return l == claim.l

@@ -1,0 +1,152 @@
+"""The slow, literal counterpart of Versatile Publishing: all worlds of a tiny `multi` release, and the normal form.
+
+A table is a pile of cards, one for each person, on which the person's values stand; a group is a value too, which the
+two tables of one part share. A world gives everybody a card of every pile so that no two cards of a person contradict
+each other. All worlds are equally likely. People have no names here: they are the cards of the first pile, in order.
+That leaves out nothing, since whoever is asked about is equally likely to be any of those that look the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pluralis.release import Release
+
+Card = frozenset[tuple[str, Any]]
+World = list[dict[str, Any]]
+Function = tuple[Sequence[str], str, Mapping[tuple[Any, ...], Any]]  # names, the name they decide, and how
+
+
+def piles(release: Release) -> list[Counter[Card]]:
+    """The tables of a release, each as a pile of cards."""
+    found = []
+    for name, rows in release.tables.items():
+        pile: Counter[Card] = Counter()
+        for row in rows.iter_rows(named=True):
+            people = row.pop("count", 1)
+            if "group" in row:
+                row[f"group of {name.partition('_')[0]}"] = row.pop("group")
+            pile[frozenset(row.items())] += people
+        found.append(pile)
+    return found
+
+
+def worlds(release: Release, functions: Iterable[Function] = ()) -> Iterator[World]:
+    """Every world, once, in which people obey the functions."""
+    first, *others = piles(release)
+    people = [dict(card) for card in first.elements()]
+    for world in _dealt(people, others):
+        if all(_obey(world, *function) for function in functions):
+            yield world
+
+
+def _dealt(people: World, left: list[Counter[Card]]) -> Iterator[World]:
+    if not left:
+        yield people
+        return
+    for world in _given(people, left[0]):
+        yield from _dealt(world, left[1:])
+
+
+def _given(people: World, pile: Counter[Card]) -> Iterator[World]:
+    """Every way to give each person a card that agrees with what the person holds."""
+    if not people:
+        yield []
+        return
+    for card in [card for card, number in pile.items() if number]:
+        values = dict(card)
+        if all(people[0].get(name, value) == value for name, value in values.items()):
+            pile[card] -= 1
+            for others in _given(people[1:], pile):
+                yield [people[0] | values, *others]
+            pile[card] += 1
+
+
+def _obey(world: World, left: Sequence[str], right: str, values: Mapping[tuple[Any, ...], Any]) -> bool:
+    return all(values.get(tuple(person[name] for name in left)) == person[right] for person in world)
+
+
+def function_of(people: Iterable[Mapping[str, Any]], left: Sequence[str], right: str) -> Function:
+    """The functional dependency that these people obey."""
+    values: dict[tuple[Any, ...], Any] = {}
+    for person in people:
+        assert values.setdefault(tuple(person[name] for name in left), person[right]) == person[right]
+    return left, right, values
+
+
+def beliefs(possible: Iterable[World], knows: Sequence[str], secret: str) -> dict[tuple[Any, ...], Counter[Any]]:
+    """For each combination of known values, how often the person who holds them has each value of the secret."""
+    found: dict[tuple[Any, ...], Counter[Any]] = {}
+    for world in possible:
+        for person in world:
+            found.setdefault(tuple(person[name] for name in knows), Counter())[person[secret]] += 1
+    return found
+
+
+def highest(belief: Mapping[tuple[Any, ...], Counter[Any]]) -> float:
+    return max(max(counter.values()) / counter.total() for counter in belief.values())
+
+
+def highest_knowing_everybody(possible: Iterable[World], knows: Sequence[str], secret: str) -> float:
+    """The largest belief of whoever knows these values of all people, whatever they are."""
+    alike: dict[Any, list[World]] = {}
+    for world in possible:
+        alike.setdefault(frozenset(Counter(tuple(p[name] for name in knows) for p in world).items()), []).append(world)
+    return max(highest(beliefs(some, knows, secret)) for some in alike.values())
+
+
+# the normal form ------------------------------------------------------------------------------------------------
+
+
+def islands(tables: Iterable[Iterable[str]]) -> list[set[str]]:
+    """Tables that share an attribute poured together, until none do."""
+    apart: list[set[str]] = []
+    for table in tables:
+        touching = [island for island in apart if island & set(table)]
+        apart = [island for island in apart if not island & set(table)] + [set(table).union(*touching)]
+    return apart
+
+
+def joined(one: str, other: str, tables: Iterable[Iterable[str]]) -> bool:
+    """Definition 3."""
+    return any({one, other} <= island for island in islands(tables))
+
+
+def guards(i: int, knows: Iterable[str], secret: str, tables: Sequence[tuple[set[str], set[str]]]) -> bool:
+    """Definition 4 for table i. A table is (its attributes, those that it protects), which stay together."""
+    whole, protected = tables[i]
+    others = [attributes for j, (attributes, _) in enumerate(tables) if j != i]
+    if secret not in whole:  # (i)
+        return False
+    reached = {a for a in whole - {secret} for q in knows if joined(a, q, others)}
+    needed = (set(knows) & whole) | reached
+    if secret not in protected or not needed <= whole - protected:  # (ii)
+        return False
+    return not any(joined(q, secret, [*others, whole - protected, protected]) for q in knows)  # (iii)
+
+
+def in_normal_form(knows: Iterable[str], secret: str, tables: Sequence[tuple[set[str], set[str]]]) -> bool:
+    """Definition 5 for one rule."""
+    if not any(joined(q, secret, [attributes for attributes, _ in tables]) for q in knows):
+        return True
+    return any(guards(i, knows, secret, tables) for i in range(len(tables)))
+
+
+# Algorithm 1, steps 1-4 -----------------------------------------------------------------------------------------
+
+
+def guardian_decomposition(
+    attributes: set[str], rules: Sequence[tuple[frozenset[str], str]], steps: int = 40
+) -> list[tuple[set[str], set[str]]] | None:
+    """The paper's loop as printed, rules in the order given; None if it did not end in so many steps."""
+    tables: list[tuple[set[str], set[str]]] = [(set(attributes), {rules[0][1]})]
+    for _ in range(steps):
+        broken = next((rule for rule in rules if not in_normal_form(*rule, tables)), None)
+        if broken is None:
+            return tables
+        knows, secret = broken
+        tables = [(shows - {secret}, protects - {secret}) for shows, protects in tables if shows != {secret}]
+        tables.append(({*knows, secret}, {secret}))
+    return None
