@@ -12,11 +12,12 @@ from typing import Literal, Protocol
 import polars as pl
 
 from pluralis.errors import QueryError, ReleaseError, did_you_mean
-from pluralis.estimate import bucketized, candidates, decomposed, generalized, sliced
+from pluralis.estimate import bucketized, candidates, decomposed, generalized, multi, sliced
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.conditions import All, Check, Condition, Value, col
 from pluralis.estimate.language import Query, parse, resolve
 from pluralis.estimate.result import Estimate
+from pluralis.estimate.subtables import subtables
 from pluralis.release import ColumnInfo, Release
 
 __all__ = [
@@ -58,19 +59,27 @@ ESTIMATORS: dict[str, Kind] = {
     "candidates": candidates,
     "decomposed": decomposed,
     "generalized": generalized,
+    "multi": multi,
     "sliced": sliced,
 }
 
 
 def prepare(release: Release) -> Estimator:
     """The estimator of a release; `release.estimator` keeps it."""
-    rows = max((table.height for name, table in release.tables.items() if name in ("quasi", "microdata")), default=0)
-    if rows != release.manifest.rows:
-        said = f"The manifest says {release.manifest.rows:,} rows, and {rows:,} are published"
-        raise ReleaseError(f"{said}: the release is damaged; ask for it again.")
+    for rows in _published(release):
+        if rows != release.manifest.rows:
+            said = f"The manifest says {release.manifest.rows:,} rows, and {rows:,} are published"
+            raise ReleaseError(f"{said}: the release is damaged; ask for it again.")
     if release.kind not in ESTIMATORS:
         raise ReleaseError(f"Releases of kind {release.kind!r} cannot be counted. {did_you_mean('', ESTIMATORS)}")
     return ESTIMATORS[release.kind].prepare(release)
+
+
+def _published(release: Release) -> list[int]:
+    """How many rows stand in the tables that have one for each person."""
+    if release.kind == "multi":
+        return [part.release.tables[part.rows.name].height for part in subtables(release)] or [0]
+    return [max((table.height for name, table in release.tables.items() if name in ("quasi", "microdata")), default=0)]
 
 
 def count(release: Release, where: Condition | Query | str | None = None, *, confidence: float = 0.95) -> Estimate:

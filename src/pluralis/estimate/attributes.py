@@ -19,7 +19,8 @@ def attributes_of(release: Release) -> dict[str, ColumnInfo]:
     """The quasi, plain and sensitive attributes of all tables, whatever columns hold them.
 
     A sensitive attribute whose values stand in rows of `attribute` and `value` is described by the manifest's
-    `domains`. Every `name` is that of the attribute.
+    `domains`. An attribute that is to be protected is sensitive, though some table may show it openly. Every `name` is
+    that of the attribute.
 
     >>> from pluralis.release import Manifest, TableInfo
     >>> value = ColumnInfo(name="value", role="sensitive", type="text", attribute="disease", domain=("flu", "hiv"))
@@ -41,8 +42,17 @@ def attributes_of(release: Release) -> dict[str, ColumnInfo]:
     infos: dict[str, ColumnInfo] = {}
     for info in found:
         name = info.attribute or info.name
-        infos.setdefault(name, info.model_copy(update={"name": name, "attribute": name}))
+        if name not in infos or _as_they_are(info) > _as_they_are(infos[name]):
+            infos[name] = info.model_copy(update={"name": name, "attribute": name})
+    for name in manifest.parameters.get("l", {}):
+        if name in infos:
+            infos[name] = infos[name].model_copy(update={"role": "sensitive"})
     return infos
+
+
+def _as_they_are(info: ColumnInfo) -> bool:
+    """Whether a column holds values, not labels."""
+    return bool(info.exact) or info.role == "sensitive"
 
 
 def holds_bins(info: ColumnInfo) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any, Literal
 
-Basis = Literal["exact", "sampling", "uniform-within-group"]
+Basis = Literal["exact", "sampling", "uniform-within-group", "independent-across-tables"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,9 @@ class Estimate:
            sampling              chance alone separates value and count, and the interval covers it as often as it says
            uniform-within-group  values that were published together are taken to be spread evenly over their rows.
                                  Where they are not, that error comes on top, and the interval may miss the count
+           independent-across-tables  values of different tables are taken to go together only by what the tables
+                                 share. Where more ties them, that error comes on top, and the interval may miss the
+                                 count
     least, most                  what the release makes certain: the count lies between, whatever is assumed
     """
 

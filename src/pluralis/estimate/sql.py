@@ -20,14 +20,13 @@ from pluralis.errors import OutputError, PluralisError, QueryError, did_you_mean
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.candidates import Candidates
 from pluralis.estimate.grouped import Block, Coded, Grouped
-from pluralis.estimate.spread import Bins, Column, Exact, Intervals, Members
+from pluralis.estimate.linked import Branch, Node
+from pluralis.estimate.members import MOST, members
+from pluralis.estimate.multi import Multi
 from pluralis.release import Release
 
 if TYPE_CHECKING:
     import duckdb
-
-MOST = 5_000_000  # lines of what labels stand for
-POINTS = 100  # that stand for an interval of numbers that are not whole
 
 
 class Join(NamedTuple):
@@ -98,6 +97,11 @@ def columns_in(query: str, release: Release) -> list[str]:
 def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
     """The rows by their codes and groups with their number `n`, and what to join to them."""
     estimator = release.estimator
+    if isinstance(estimator, Multi):
+        part = estimator.alone(frozenset(columns))
+        if part is None:
+            return _across(estimator, columns)
+        estimator = estimator.estimator(part)
     own = [name for name in columns if name in estimator.rows.columns]  # type: ignore[attr-defined]
     secret = tuple(name for name in columns if name not in own)
     if isinstance(estimator, Candidates):
@@ -111,6 +115,59 @@ def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, lis
         joins.append(Join(f"pluralis_block_{i}", _shares(block, mine).rename({"group": f"group {i}"}), f"group {i}"))
         joins += [Join(_labels(name), members(block.values.columns[name]), name, name) for name in mine]
     return _counted(codes, estimator.count_of_rows), joins
+
+
+def _across(estimator: Multi, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
+    """As `_joined` for attributes of several subtables: what each says, times the shares of what hangs on it."""
+    forest = estimator.forest(frozenset(columns))
+    teller = forest.tellers(columns)
+    trees = [_product(root, teller) for root in forest.rooted(frozenset(teller.values()))]
+    rows = trees[0]
+    for tree in trees[1:]:
+        _require_few(rows.height * tree.height)
+        other = tree.rename({"n": "\0other"})
+        rows = rows.join(other, how="cross").with_columns(pl.col("n") * pl.col("\0other") / estimator.count_of_rows)
+        rows = rows.drop("\0other")
+    joins = [Join(_labels(name), members(teller[name].columns[name]), name, name) for name in columns]
+    return rows, joins
+
+
+def _product(branch: Branch, teller: Mapping[str, Node]) -> pl.DataFrame:
+    """Combinations of the codes that a branch is asked about with their number `n`, by class of the link above it."""
+    node = branch.node
+    asked = [name for name, of in teller.items() if of is node]
+    lines = pl.DataFrame([pl.Series(name, node.codes[name]) for name in asked] + [pl.Series("n", node.weight)])
+    keys = [f"\0{i}" for i in range(len(branch.below))]
+    links = {key: below.up for key, below in zip(keys, branch.below, strict=True)} | {"\0up": branch.up}
+    lines = lines.with_columns(pl.Series(key, link.classes(node)) for key, link in links.items() if link is not None)
+    rows = lines.group_by(pl.exclude("n")).agg(pl.col("n").sum())
+    for key, below in zip(keys, branch.below, strict=True):
+        assert below.up is not None
+        told = _shares_of_classes(_product(below, teller), rows[key]).rename({"\0up": key})
+        _require_few(int(rows.join(told.group_by(key).len("\0len"), on=key)["\0len"].sum()))
+        rows = rows.join(told, on=key).with_columns(pl.col("n") * pl.col("\0share")).drop("\0share", key)
+    return rows.group_by(pl.exclude("n")).agg(pl.col("n").sum())
+
+
+def _shares_of_classes(told: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
+    """The combinations of each class by their share of it; in a class that nobody is in, as in all."""
+    share = (pl.col("n") / pl.col("n").sum().over("\0up")).alias("\0share")
+    found = told.with_columns(share).drop("n")
+    empty = classes.unique().filter(~classes.unique().is_in(told["\0up"].unique().implode())).to_frame("\0up")
+    if not empty.height:
+        return found
+    whole = told.group_by(pl.exclude("n", "\0up")).agg(pl.col("n").sum())
+    _require_few(empty.height * whole.height)
+    shares = whole.with_columns((pl.col("n") / pl.col("n").sum()).alias("\0share")).drop("n")
+    return pl.concat([found, shares.join(empty, how="cross").select(found.columns)])
+
+
+def _require_few(lines: int) -> None:
+    if lines > MOST:
+        raise QueryError(
+            f"These attributes stand in several tables, and their combinations are {lines:,}, more than {MOST:,}. Name "
+            "fewer attributes; without SQL, a count needs no table of all combinations."
+        )
 
 
 def _candidates(estimator: Candidates, own: Sequence[str], secret: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
@@ -154,41 +211,6 @@ def _shares(block: Block, names: Sequence[str]) -> pl.DataFrame:
     )
     counted = frame.group_by("group", *names).agg(pl.col("count").sum())
     return counted.select("group", *names, share=pl.col("count") / pl.col("count").sum().over("group"))
-
-
-def members(column: Column) -> pl.DataFrame:
-    """What the labels of a column stand for: `code`, `value`, and the `share` of each."""
-    if isinstance(column, Exact):
-        values = pl.Series(list(column.values) if not isinstance(column.values, np.ndarray) else column.values)
-        codes = np.arange(column.size + column.missing, dtype=np.int32)
-        padded = values.extend_constant(None, 1) if column.missing else values
-        return pl.DataFrame({"code": codes, "value": padded, "share": np.ones(codes.size)})
-    if isinstance(column, Members):
-        values = pl.Series([*column.values, None], dtype=pl.String)
-        sizes = np.diff(column.starts)
-        codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
-        found = pl.DataFrame({"code": codes, "value": values.gather(column.members), "share": 1 / sizes[codes]})
-        return _with_missing(found, sizes.size) if column.missing else found
-    assert isinstance(column, (Intervals, Bins))
-    found = _numbers(column.low, column.high)
-    return _with_missing(found, column.low.size) if isinstance(column, Intervals) and column.missing else found
-
-
-def _with_missing(found: pl.DataFrame, code: int) -> pl.DataFrame:
-    missing = pl.DataFrame({"code": [code], "value": [None], "share": [1.0]}, schema=found.schema)
-    return pl.concat([found, missing])
-
-
-def _numbers(low: np.ndarray, high: np.ndarray) -> pl.DataFrame:
-    """Whole numbers from low to high, or points spread evenly between them."""
-    whole = low.dtype == np.int64
-    sizes = high - low + 1 if whole else np.where(high > low, POINTS, 1)
-    if sizes.sum() > MOST:
-        raise QueryError(f"Labels stand for {int(sizes.sum()):,} numbers, more than {MOST:,}. Leave the attribute out.")
-    codes = np.repeat(np.arange(low.size, dtype=np.int32), sizes)
-    place = np.arange(codes.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    values = low[codes] + (place if whole else (high - low)[codes] * (place + 0.5) / POINTS)
-    return pl.DataFrame({"code": codes, "value": values, "share": 1 / sizes[codes]})
 
 
 def _view(columns: Sequence[str], joins: Iterable[Join]) -> str:

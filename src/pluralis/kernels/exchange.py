@@ -33,15 +33,37 @@ class Alike(NamedTuple):
 
 def keep_apart(person, alike, group_of, l):
     """The same groups with nobody twice; NO_GROUP for rows that found no place. Numbers may have gaps."""
-    group_of = group_of.copy()
     groups = int(group_of.max()) + 1
-    members = stable_order(group_of, groups)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(group_of, minlength=groups))])
-    seen = np.full(int(person.max()) + 1, NO_GROUP, np.int64)
-    stuck = _exchange(person, alike, group_of, members, starts, seen)
+    group_of, stuck = _all_exchanged(person, alike, group_of, groups)
     if stuck.size:
         _join_others(person, alike, group_of, stuck, l, groups)
     return group_of
+
+
+def exchanged(person, alike, group_of):
+    """The same groups with nobody twice, each of rows of the same kinds; NO_GROUP for those that cannot be had so.
+
+    Rows without a group may be exchanged for others of their kind.
+    """
+    groups = int(group_of.max()) + 1
+    loose = np.flatnonzero(group_of < 0)
+    alone = group_of.copy()
+    alone[loose] = groups + np.arange(loose.size)
+    alone, stuck = _all_exchanged(person, alike, alone, groups + loose.size)
+    broken = np.zeros(groups + loose.size, np.bool_)
+    broken[groups:] = True
+    broken[alone[stuck]] = True
+    alone[broken[alone]] = NO_GROUP
+    return alone
+
+
+def _all_exchanged(person, alike, group_of, groups):
+    """(the groups once rows have changed places, the rows whose person still stands in their group twice)."""
+    group_of = group_of.copy()
+    members = stable_order(group_of, groups)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group_of, minlength=groups))])
+    seen = np.full(int(person.max()) + 1, NO_GROUP, np.int64)
+    return group_of, _exchange(person, alike, group_of, members, starts, seen)
 
 
 @njit(cache=True)

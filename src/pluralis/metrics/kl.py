@@ -9,26 +9,46 @@ its group; those that do not stand side by side are independent, and the values 
 
 For d attributes in sets of l_1 … l_d values, and people who all differ in their quasi values, KL is log of the product
 of the l_i: each person's own values are one combination of so many.
+
+Of several subtables (`multi`) an analyst believes the likeliest table, their product over what they share. Then KL is
+the sum of what each subtable gives, less the entropies of what they share and of the original (decomposable.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from pluralis.decomposable import hanging
 from pluralis.errors import ReleaseError
+from pluralis.estimate.attributes import attributes_of
+from pluralis.estimate.subtables import Subtable, subtables
+from pluralis.kernels.classes import refined
+from pluralis.kernels.likelihood import cross_entropy, entropy
 from pluralis.labels import number_text
 from pluralis.original import original_values
 from pluralis.release import GROUP, ColumnInfo, Manifest, Release
+from pluralis.schema import Subtable as Bits
 
 MOST = 300_000  # rows for which it is worked out
+MOST_OF_SUBTABLES = 2_000_000
+NOT_ITS_ORIGINAL = "The release does not allow for some rows of the original: it is not its original."
+
+Codes = npt.NDArray[np.int32]
 
 
 def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
-    """KL divergence in nats; None where rows were left out, quasi values are generalised, or the table is large."""
+    """KL divergence in nats; None where rows were left out, quasi values are generalised, or the table is large.
+
+    None, too, where subtables share columns in circles, so that there is no closed form.
+    """
     manifest = release.manifest
+    if release.kind == "multi":
+        return _of_subtables(release, original)
     quasi = next(info for info in manifest.tables if info.named("quasi") or info.named("group"))
     exact = all(column.exact for column in quasi.named("quasi"))
     if not exact or original.height > MOST or original.height != manifest.rows:
@@ -60,7 +80,7 @@ def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
     likely = reduce(lambda a, b: a * b, (pl.col(name) for name in shares), pl.col("here"))
     believed = both.group_by("point").agg(likely.sum().alias("believed"), pl.col("rows").first())
     if believed.height != points.height:
-        raise ReleaseError("The release does not allow for some rows of the original: it is not its original.")
+        raise ReleaseError(NOT_ITS_ORIGINAL)
     n, p1 = original.height, believed["rows"].to_numpy()
     return float((p1 / n * np.log(p1 / believed["believed"].to_numpy())).sum())
 
@@ -114,3 +134,79 @@ def _core(series: pl.Series) -> pl.Series:
         return series
     values = series.unique().drop_nulls()
     return series.replace_strict(values, pl.Series([number_text(v) for v in values.to_list()]), return_dtype=pl.String)
+
+
+# several subtables ------------------------------------------------------------------------------------------------
+
+
+def _of_subtables(release: Release, original: pl.DataFrame) -> float | None:
+    parts = subtables(release)
+    if original.height > MOST_OF_SUBTABLES or original.height != release.manifest.rows:
+        return None
+    if any(part.kind == "generalized" for part in parts):
+        return None
+    names = list(dict.fromkeys(name for part in parts for name in part.attributes))
+    bit = {name: 1 << i for i, name in enumerate(names)}
+    edges = hanging([Bits(_sum(bit, part.attributes), _sum(bit, part.protects)) for part in parts])
+    if edges is None:
+        return None
+    infos = attributes_of(release)
+    true = {name: _core(original_values(original, infos[name], release.manifest)) for name in names}
+    shared = [[name for name in names if edge.shared & bit[name]] for edge in edges]
+    told = sum(_told(part, true) for part in parts)
+    return float(told - sum(_entropy(true, some) for some in shared) - _entropy(true, names))
+
+
+def _sum(bit: dict[str, int], names: Sequence[str]) -> int:
+    return sum(bit[name] for name in names)
+
+
+def _entropy(true: dict[str, pl.Series], names: Sequence[str]) -> float:
+    return float(entropy(*_classes([[true[name]] for name in names])))
+
+
+def _told(part: Subtable, true: dict[str, pl.Series]) -> float:
+    """-Σ p log of what a subtable says of each row of the original."""
+    rows = part.release.tables[part.rows.name]
+    shown = [name for name in part.attributes if name not in part.protects]
+    both, count = _classes([[true[name], _core(rows[name])] for name in shown])
+    mine, theirs = both[: -rows.height], both[-rows.height :]
+    if not np.array_equal(np.bincount(mine, minlength=count), np.bincount(theirs, minlength=count)):
+        raise ReleaseError(NOT_ITS_ORIGINAL)
+    if not part.protects:
+        return float(entropy(mine, count))
+    held = part.release.tables["sensitive"]
+    codes, size = _classes([[true[name], _core(held[name])] for name in part.protects])
+    groups, of_row = np.unique(rows[GROUP].to_numpy(), return_inverse=True)
+    of_entry = np.searchsorted(groups, held[GROUP].to_numpy())
+    starts = np.searchsorted(of_entry, np.arange(groups.size + 1))
+    shares = held["count"].to_numpy() / np.bincount(of_row, minlength=groups.size)[of_entry]
+    by_class, other = np.argsort(mine, kind="stable"), np.argsort(theirs, kind="stable")
+    values = codes[rows.height :].astype(np.int64)
+    lost = cross_entropy(
+        mine[by_class],  # rows of a class stand in the same places in both
+        np.arange(rows.height),
+        codes[: rows.height][by_class],
+        of_row[other],
+        starts,
+        values,
+        shares,
+        np.zeros(size),
+    )
+    if not np.isfinite(lost):
+        raise ReleaseError(NOT_ITS_ORIGINAL)
+    return float(lost)
+
+
+def _classes(columns: Sequence[Sequence[pl.Series]]) -> tuple[Codes, int]:
+    """Rows that agree in all columns, numbered; a column may come in several pieces."""
+    pieces = columns[0]
+    classes: Codes = np.zeros(sum(piece.len() for piece in pieces), np.int32)
+    count = 1
+    for pieces in columns:
+        values = pl.concat([piece.unique() for piece in pieces]).unique().drop_nulls().sort()
+        kind = pl.Enum(values)
+        codes = pl.concat([piece.cast(kind).to_physical() for piece in pieces]).cast(pl.Int32)
+        numbers = codes.fill_null(values.len()).to_numpy().astype(np.int32)
+        classes, count = refined(classes, count, numbers, values.len() + 1)
+    return classes, count

@@ -6,10 +6,14 @@ value. NCP is the mean over published cells, weighted by attribute. A row that w
 
 Additional information loss (SLOMS, eq. 8): by how much groups are larger than l, (rows - l) / l on average over the
 groups of a table of sensitive values, then over those tables. KL divergence: kl.py. Distortion: distortion.py.
+
+Of several subtables (`multi`) the groups are those of all that protect something. An attribute loses what it loses in
+the table that shows most of it: nothing if one shows it as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -52,44 +56,72 @@ class Loss:
 
 def measure(release: Release, original: pl.DataFrame) -> Loss:
     """Measure a release against its original."""
-    info = next(info for info in release.manifest.tables if info.named("quasi") or info.named("group"))
-    rows = release.tables[info.name]
-    if original.height != rows.height + release.manifest.suppressed:
+    parts = _tables(release)
+    published = release.tables[parts[0].name].height
+    left_out = release.manifest.suppressed
+    total = published + left_out
+    if original.height != total:
         raise InputError(
-            f"The original has {original.height:,} rows, the release {rows.height:,} and "
-            f"{release.manifest.suppressed:,} left out: it is not the original of this release."
+            f"The original has {original.height:,} rows, the release {published:,} and "
+            f"{left_out:,} left out: it is not the original of this release."
         )
+    by_attribute, distributions = _shown(release, parts, original)
+    generalised = any(not column.exact for info in parts for column in info.named("quasi"))
     weights = release.manifest.parameters.get("weights", {})
-    changed = [column for column in info.named("quasi") if not column.exact]
-    shown = (*changed, *info.named("sensitive"))
-    true = {column.name: original_values(original, column, release.manifest) for column in shown}
-    by_attribute = dict.fromkeys(info.names("quasi"), 0.0)
-    for column in changed:
-        counts = rows[column.name].value_counts(name="rows")
-        lost = label_losses(counts[column.name], column, true[column.name])
-        by_attribute[column.name] = float((lost * counts["rows"].to_numpy()).sum() / rows.height)
     weight = np.array([weights.get(name, 1.0) for name in by_attribute])
     ncp = float((np.array(list(by_attribute.values())) * weight).sum() / weight.sum()) if by_attribute else 0.0
-    sizes = _sizes(info, rows)
-    left_out = release.manifest.suppressed
-    total = rows.height + left_out
+    grouped = [info for info in parts if release.kind != "multi" or info.named("group")]
+    sizes = np.concatenate([np.empty(0, np.int64), *(_sizes(info, release.tables[info.name]) for info in grouped)])
     values, repeats = np.unique(sizes, return_counts=True)
     return Loss(
-        rows=rows.height,
+        rows=published,
         suppressed=left_out,
         groups=sizes.size,
         ncp=ncp,
-        ncp_with_suppressed=(ncp * rows.height + left_out) / total,
+        ncp_with_suppressed=(ncp * published + left_out) / total,
         ncp_by_attribute=by_attribute,
         discernibility=int((sizes**2).sum() + left_out * total),
-        average_group=float(rows.height / sizes.size),
+        average_group=float(sizes.mean()) if sizes.size else 0.0,
         suppressed_share=left_out / total,
         group_sizes=dict(zip(values.tolist(), repeats.tolist(), strict=True)),
-        distributions=tuple(_distribution(release, rows[c.name], c, true[c.name]) for c in shown),
+        distributions=tuple(distributions.values()),
         kl=kl_divergence(release, original),
-        distortion=distortion(release, original) if changed else None,
+        distortion=distortion(release, original) if generalised else None,
         additional_loss=_additional_loss(release),
     )
+
+
+def _shown(
+    release: Release, parts: Sequence[TableInfo], original: pl.DataFrame
+) -> tuple[dict[str, float], dict[str, Distribution]]:
+    """What each quasi attribute loses, and distributions of those that are generalised and of sensitive ones."""
+    lost: dict[str, float] = {}
+    compared: dict[str, Distribution] = {}
+    for info in parts:
+        rows = release.tables[info.name]
+        for column in info.named("quasi"):
+            name, found = column.name, lost.get(column.name, np.inf)
+            if column.exact:
+                lost[name] = 0.0
+                compared.pop(name, None)
+            elif found > 0:
+                true = original_values(original, column, release.manifest)
+                counts = rows[name].value_counts(name="rows")
+                losses = label_losses(counts[name], column, true) * counts["rows"].to_numpy()
+                lost[name] = min(found, float(losses.sum() / rows.height))
+                if lost[name] < found:
+                    compared[name] = distribution(rows[name], column, true)
+        for column in info.named("sensitive"):
+            true = original_values(original, column, release.manifest)
+            compared[column.name] = _distribution(release, rows[column.name], column, true)
+    return lost, compared
+
+
+def _tables(release: Release) -> list[TableInfo]:
+    """The tables that have a row for each person: one, but for subtables."""
+    if release.kind == "multi":
+        return [info for info in release.manifest.tables if not info.name.endswith("_sensitive")]
+    return [next(info for info in release.manifest.tables if info.named("quasi") or info.named("group"))]
 
 
 def _distribution(release: Release, published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:

@@ -2,8 +2,8 @@
 
 A query of the workloads has conditions on `dimensions` random quasi attributes and on the sensitive one. How many
 values each condition allows follows from how selective the query should be: of an attribute of |A| values
-b = ⌈|A| · s^(1 / (dimensions + 1))⌉ (Randomized Addition, eq. 20, after Anatomy), or ⌈|A| · part⌉ (Versatile
-Publishing).
+b = ⌈|A| · s^(1 / (dimensions + 1))⌉ (Randomized Addition, eq. 20, after Anatomy), or ⌈|A| · part⌉. The queries of
+Versatile Publishing are of that kind, and privilege no attribute (`secret` is None).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def papers_squared_error(m: int, l: int, rows: int) -> float:
 
 def workload(
     values: Mapping[str, Sequence[Value]],
-    secret: str,
+    secret: str | None,
     *,
     queries: int = 1_000,
     dimensions: int = 3,
@@ -66,23 +66,26 @@ def workload(
     part: float | None = None,
     seed: int = 0,
 ) -> list[Condition]:
-    """Random queries on `secret` and `dimensions` of the other attributes, whose different values are given.
+    """Random queries on `secret`, if there is one, and `dimensions` of the others, whose different values are given.
 
     >>> for query in workload({"sex": ["f", "m"], "job": ["a", "b", "c"]}, "job", queries=2, dimensions=1):
     ...     print(query)
     sex IN ('m') AND job IN ('b')
     sex IN ('m') AND job IN ('a')
+    >>> print(workload({"sex": ["f", "m"], "job": ["a", "b", "c"]}, None, queries=1, dimensions=2, part=0.5)[0])
+    sex IN ('m') AND job IN ('a', 'c')
     """
     others = [name for name in values if name != secret]
     if not 1 <= dimensions <= len(others):
-        raise InputError(f"A query can ask about 1 to {len(others)} quasi attributes here, not {dimensions}.")
-    share = part if part is not None else (selectivity or 1.0) ** (1 / (dimensions + 1))
+        kind = "attributes" if secret is None else "quasi attributes"
+        raise InputError(f"A query can ask about 1 to {len(others)} {kind} here, not {dimensions}.")
+    share = part if part is not None else (selectivity or 1.0) ** (1 / (dimensions + (secret is not None)))
     if not 0 < share <= 1:
         raise InputError("The selectivity of queries, or the part of values they name, lies between 0 and 1.")
     rng = np.random.default_rng(seed)
     asked: list[Condition] = []
     for _ in range(queries):
-        names = [*rng.choice(others, dimensions, replace=False).tolist(), secret]
+        names = rng.choice(others, dimensions, replace=False).tolist() + ([] if secret is None else [secret])
         asked.append(All(tuple(Check(name, "IN", _some(values[name], share, rng)) for name in names)))
     return asked
 
@@ -132,14 +135,18 @@ def answers(
 def answers_of(
     release: Release, original: pl.DataFrame, *, queries: int, dimensions: int = 3, selectivity: float = 0.07
 ) -> dict[str, Answers]:
-    """How a release answers random queries on each of its sensitive attributes."""
+    """How a release answers random queries on each of its sensitive attributes.
+
+    The others in a query are quasi and plain attributes; where rules say what is protected from what, all others.
+    """
     infos = attributes_of(release)
     secrets = sorted(release.manifest.parameters.get("l", {}))
     if not secrets:
         raise InputError("The release has no sensitive attribute to ask about.")
     found = {}
     for secret in secrets:
-        names = [name for name, info in infos.items() if info.role in ("quasi", "plain") or name == secret]
+        roles = ("quasi", "plain", "sensitive") if release.kind == "multi" else ("quasi", "plain")
+        names = [name for name, info in infos.items() if info.role in roles or name == secret]
         true = {name: original_values(original, infos[name], release.manifest) for name in names}
         values = {name: column.drop_nulls().unique().sort().to_list() for name, column in true.items()}
         asked = workload(
