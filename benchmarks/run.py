@@ -71,9 +71,9 @@ among it. Machines are noisy: compare figures of one run only.
 """
 
 
-def data_file() -> Path:
+def data_file(name: str = "adult_clean_30162.csv.gz") -> Path:
     folder = Path(os.environ.get("PLURALIS_DATA", HERE.parents[1] / "shared" / "data"))
-    path = folder / "adult_clean_30162.csv.gz"
+    path = folder / name
     if not path.exists():
         sys.exit(f"{path.name} is not there: put it in a folder and set PLURALIS_DATA to that folder.")
     return path

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from pluralis.addition import Design
 from pluralis.hierarchy import Hierarchy
+from pluralis.policy import Policy
+from pluralis.rules import Dependency, Rule
+from pluralis.table import Table
 
 LEFT_OUT = -1
 
@@ -37,6 +40,18 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Subplan:
+    """Some columns of the published rows as a table of its own, and how it is published; `plan` tells of its rows.
+
+    Without a plan nothing in it needs hiding, and its rows are published as they are.
+    """
+
+    table: Table
+    policy: Policy
+    plan: Plan | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """Rows in groups, and for each kind of release what else it needs. Equal plans are equal releases.
 
@@ -52,6 +67,9 @@ class Plan:
     sets             per attribute, the codes of the set that stands for each row's value, in order (`candidates`)
     designs          per attribute, how those sets were drawn (`candidates`)
     claim            what is promised of them (`candidates`)
+    subplans         what is published side by side, each on its own (`multi`); every one has all rows with a group here
+    rules            what all of them together keep (`multi`)
+    dependencies     what an adversary is taken to know of how attributes go together (`multi`)
     sensitive_table  how the sensitive columns are published beside the groups (`decomposed`);
                      `auto` leaves it to the audit
     """
@@ -66,6 +84,9 @@ class Plan:
     sets: Mapping[str, npt.NDArray[np.int32]] = field(default_factory=dict)
     designs: Mapping[str, Design] = field(default_factory=dict)
     claim: Literal["posterior", "set-size"] = "posterior"
+    subplans: tuple[Subplan, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
     sensitive_table: Literal["joint", "marginals", "none", "auto"] = "joint"
     notes: tuple[str, ...] = ()
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from pluralis.attribute import MissingAs
 from pluralis.audit import Verdict, audit
 from pluralis.errors import AuditFailed, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
@@ -28,7 +29,7 @@ from pluralis.memory import give_back
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
 from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import MissingAs, Policy
+from pluralis.policy import Policy
 from pluralis.present.readme import release_readme
 from pluralis.present.report import render_report
 from pluralis.progress import stage
@@ -195,7 +196,7 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
     kind = KINDS[plan.kind]
     parts = kind.tables(plan, table, policy, draw)
     kept = np.flatnonzero(plan.group_of != LEFT_OUT)
-    weights = {column.name: column.weight for column in table.quasi if column.weight != 1.0}
+    weights = {column.name: column.weight for column in table.quasi if column.weight != 1.0 and not plan.subplans}
     instead = {name: a.if_missing.as_ for name, a in policy.columns.items() if isinstance(a.if_missing, MissingAs)}
     exact = [name for name, a in policy.columns.items() if a.case == "keep" and a.role != "identifier"]
     shown = {column.attribute for part in parts for column in part.columns}
@@ -205,12 +206,14 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         if column.name not in shown
     }
     parameters: dict[str, object] = {
-        **({} if plan.slices else {"linked": plan.linked}),
-        "l": {name: policy.l(name) for name in policy.sensitive},
+        **({} if plan.slices or plan.subplans else {"linked": plan.linked}),
+        "l": _ls(plan, policy),
         "options": method.model_dump(exclude={"variant"}),
         **({"primary": plan.primary} if plan.primary else {}),
         **({"domains": domains} if domains else {}),
         **({"addition": {name: d.to_dict() for name, d in plan.designs.items()}} if plan.designs else {}),
+        **({"rules": [str(rule) for rule in plan.rules]} if plan.rules else {}),
+        **({"dependencies": [str(dependency) for dependency in plan.dependencies]} if plan.dependencies else {}),
         **({"weights": weights} if weights else {}),
         **({"missing": policy.missing} if policy.missing != [""] else {}),
         **({"missing_as": instead} if instead else {}),
@@ -229,3 +232,11 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         test=draw.key.is_test,
     )
     return Release(manifest, {part.name: part.rows.select([c.name for c in part.columns]) for part in parts})
+
+
+def _ls(plan: Plan, policy: Policy) -> dict[str, int]:
+    """How diverse each protected attribute is to be, by the rules of the plan where it has its own."""
+    if not plan.rules:
+        return {name: policy.l(name) for name in policy.sensitive}
+    names = sorted({rule.protects for rule in plan.rules})
+    return {name: max(rule.l for rule in plan.rules if rule.protects == name) for name in names}

@@ -109,6 +109,11 @@ class Draw:
     """
 
     key: Key
+    part: str = ""
+
+    def of(self, part: str) -> Draw:
+        """The draws of a part of a release, which are independent of all others."""
+        return replace(self, part=f"{self.part}{part}/")
 
     def words(self, count: int, purpose: str) -> npt.NDArray[np.uint64]:
         """`count` independent 64-bit words; another purpose gives other words."""
@@ -120,7 +125,7 @@ class Draw:
         return first, second
 
     def _subkey(self, purpose: str) -> bytes:
-        return hashlib.blake2b(purpose.encode(), key=self.key.secret, digest_size=32).digest()
+        return hashlib.blake2b((self.part + purpose).encode(), key=self.key.secret, digest_size=32).digest()
 
     def permutation(self, count: int, purpose: str) -> npt.NDArray[np.int64]:
         """A uniform random order of 0 … count-1 (equal words, one chance in 2^64 a pair, keep their order)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pluralis.kinds import bucketized, candidates, decomposed, generalized, sliced
+from pluralis.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
 from pluralis.kinds.parts import Kind, Part
 
 __all__ = ["KINDS", "Kind", "Part"]
@@ -12,5 +12,6 @@ KINDS: dict[str, Kind] = {
     "candidates": candidates,
     "decomposed": decomposed,
     "generalized": generalized,
+    "multi": multi,
     "sliced": sliced,
 }

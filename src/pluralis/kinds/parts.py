@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attribute import FileHierarchy
 from pluralis.errors import PolicyError
 from pluralis.kernels.order import sort_if_nearly, stable_order
 from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import FileHierarchy, Policy
+from pluralis.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.release import Claim, ColumnInfo, TableInfo, claim_words
 from pluralis.table import Column, Table

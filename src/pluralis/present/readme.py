@@ -35,6 +35,13 @@ _HOW_TO_READ = {
   may have: all that occur, and some that do not. It does not say how often.
 - `sensitive`, or the tables `sensitive_…`, say how often values occur in the whole table (`count`).
 """,
+    "multi": f"""\
+- The tables `t1`, `t2`, … tell of the same people, each of some attributes; which row of one belongs to which of
+  another is not published, beyond what the columns say that they share.
+- A table without a `group` column holds the values themselves. `t1_quasi` has a row for each person; `t1_sensitive`
+  says which values the rows of a `group` have, and how many rows have them (`count`), in any order.
+{_LABELS}
+""",
     "sliced": f"""\
 {_LABELS}
 - `quasi` has a row for each person, with a group in each slice. The table `slice_1` says which sensitive values the

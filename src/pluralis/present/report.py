@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import PureWindowsPath
 
+from pluralis.attribute import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.metrics.distributions import SHOWN, Distribution
 from pluralis.metrics.loss import Loss
-from pluralis.policy import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs, Policy
+from pluralis.policy import Policy
 from pluralis.present import charts
 from pluralis.present.charts import NOTHING, Html, fit, joined, named, percentage, plain, share, table, tag
-from pluralis.release import MANIFEST, README, Claim, Manifest
+from pluralis.release import MANIFEST, README, Claim, ColumnInfo, Manifest
 
 MANY = 8  # attributes that a claim can name before it only counts them
 SECRET_KEY = "made with a secret key"  # the audit's finding that `allow_test` waives
@@ -57,6 +58,13 @@ UNITS = {
     "unique-distinct": " values",
     "entropy": " even values",
     "candidates": " values",
+}
+OVER_TABLES = {  # in a release of several tables
+    "frequency": "no value fills more than 1/l of any group of the table that guards it, nor of all rows, where it "
+    "cannot be reached.",
+    "top share": "The top share is the largest share that one value has in any group of the table that guards it, or "
+    "in all rows, where it cannot be reached from what is known. The tick in its bar marks 1/l.",
+    "Groups": "Of all tables that protect something. Rows of one share its protected values. More keep more detail.",
 }
 BEFORE_AND_AFTER = (
     "How often each value occurs. The outline is the original. The filled bar is what an analyst sees who {how}. "
@@ -118,6 +126,9 @@ def _headline(manifest: Manifest, verdict: Verdict, loss: Loss) -> Html:
     left_out = _count(manifest.suppressed, "row") if manifest.suppressed else "No row"
     alike = "class of equal labels" if manifest.kind == "sliced" else "group"
     groups = f" in {loss.groups:,} {_several(alike, loss.groups)}" if manifest.kind != "candidates" else ""
+    if manifest.kind == "multi":
+        apart = f", in {_count(loss.groups, 'group')}" if loss.groups else ""
+        groups = f" in {_count(len(_subtables(manifest)), 'table')}{apart}"
     lead: list[str] = [f"{_count(manifest.rows, 'row')}{groups}. "]
     lead.append(f"{left_out} {_were(manifest.suppressed or 1)} left out. ")
     if good:
@@ -151,13 +162,50 @@ def _asked(policy: Policy, manifest: Manifest) -> list[Html]:
         for name in policy.named(role):
             attribute = policy.columns[name]
             asked = [str(policy.l(name)), attribute.model] if role == "sensitive" else [NOTHING, NOTHING]
-            rows.append([named(name, 40), role, attribute.type, *asked, _published_as(attribute, manifest.kind)])
+            how = _published_as(attribute, manifest.kind)
+            if manifest.kind == "multi" and role != "identifier":
+                how = "; ".join([_tables_of(name, manifest), *how.split("; ")[1:]])
+            rows.append([named(name, 40), role, attribute.type, *asked, how])
     intro = "The number l says among how many values the true one must hide. The model says how that is counted."
     if not policy.sensitive:
         intro = "No attribute is sensitive: nothing is protected but the size of groups."
     facts = ((name, [tag("dd", *words)]) for name, words in _facts(policy, manifest).items() if words)
     head = ["Attribute", "Role", "Type", "l", "Model", "How it is published"]
-    return [tag("p", intro), table("The policy", head, rows, 3), _defined("list", facts)]
+    return [tag("p", intro), table("The policy", head, rows, 3), _defined("list", facts), *_tables(manifest)]
+
+
+def _tables(manifest: Manifest) -> list[Html]:
+    """The tables that a release was split into."""
+    if manifest.kind != "multi":
+        return []
+    rows = []
+    for name, columns in _subtables(manifest).items():
+        hidden = [column.name for column in columns if column.role == "sensitive"]
+        shown = [column.name for column in columns if column.role != "sensitive"]
+        rows.append([name, named(", ".join(shown), 200), named(", ".join(hidden), 80) if hidden else NOTHING])
+    return [table("What stands together", ["Table", "Side by side", "In groups, hidden from these"], rows)]
+
+
+def _subtables(manifest: Manifest) -> dict[str, list[ColumnInfo]]:
+    """The attributes of each table of a release of several, those in groups among them."""
+    found: dict[str, list[ColumnInfo]] = {}
+    for info in manifest.tables:
+        shown = [column for column in info.columns if column.role in ("quasi", "plain", "sensitive")]
+        found.setdefault(info.name.partition("_")[0], []).extend(shown)
+    return found
+
+
+def _tables_of(name: str, manifest: Manifest) -> str:
+    """In which tables an attribute stands, and how."""
+    how: dict[str, list[str]] = {}
+    for table_name, columns in _subtables(manifest).items():
+        for column in columns:
+            if column.name == name:
+                words = (
+                    "in groups in" if column.role == "sensitive" else "as it is in" if column.exact else "as labels in"
+                )
+                how.setdefault(words, []).append(table_name)
+    return ", ".join(f"{words} {' and '.join(tables)}" for words, tables in how.items())
 
 
 def _facts(policy: Policy, manifest: Manifest) -> dict[str, Sequence[str]]:
@@ -174,8 +222,12 @@ def _facts(policy: Policy, manifest: Manifest) -> dict[str, Sequence[str]]:
         models = {"sets": POSSIBLE.format(primary=manifest.parameters.get("primary"))}
     if manifest.kind == "candidates":
         models = {model: ADDED[model] for model in dict.fromkeys(claim.model for claim in manifest.claims)}
+    knowledge = policy.knowledge
+    if manifest.kind == "multi":
+        models |= {"frequency": OVER_TABLES["frequency"]} if "frequency" in models else {}
+        knowledge = [frozenset(adversary.knows) for adversary in policy.adversaries]
     return {
-        "Adversaries": _items(_someone(names, policy.quasi) for names in policy.knowledge),
+        "Adversaries": _items(_someone(names, policy.quasi) for names in knowledge),
         "Group size": [f"Every {alike} has at least {policy.k} rows."] if policy.k else [],
         "Rules": _items([str(rule)] for rule in policy.rules),
         "Models": _items([tag("b", model), f": {means}"] for model, means in models.items()),
@@ -233,13 +285,15 @@ def _holds(policy: Policy, manifest: Manifest, verdict: Verdict) -> list[Html]:
         tag("p", "The audit measured each claim on the tables of the release, without regard to how they were made.")
     ]
     if claims:
-        weakest = "Weakest set" if manifest.kind == "candidates" else "Weakest group"
+        weakest = {"candidates": "Weakest set", "multi": "Weakest"}.get(manifest.kind, "Weakest group")
         head = ["Claim", "Promised", "Measured", "Top share", weakest, "Holds"]
         parts.append(table("Claim by claim", head, claims, 1, 2))
     if any(claim.l is not None for claim in manifest.claims):
         about = "The top share is the largest share that one value has in any group. The tick in its bar marks 1/l."
         if manifest.kind == "decomposed":
             about = "The top share is the largest that one value can be shown to have in any group. The tick marks 1/l."
+        if manifest.kind == "multi":
+            about = OVER_TABLES["top share"]
         if manifest.kind == "candidates":
             about = "The top share is the best guess that any set allows, by the weights that the manifest states, or, "
             about += "where it states none, by the shares that all sets show together. The tick marks 1/l."
@@ -334,11 +388,11 @@ def _lost(manifest: Manifest, loss: Loss) -> list[Html]:
         (name, [tag("dd", figure), tag("dd", means)]) for name, (figure, means) in _figures(manifest, loss).items()
     )
     by_loss = sorted(loss.ncp_by_attribute.items(), key=lambda item: (-item[1], item[0]))
-    pictures = [_figure(tag("b", "Group sizes"), charts.group_sizes(loss.group_sizes))]
+    pictures = [_figure(tag("b", "Group sizes"), charts.group_sizes(loss.group_sizes))] if loss.group_sizes else []
     if any(lost for _, lost in by_loss):
         bars = charts.bars(by_loss, "detail lost (NCP)")
         pictures.append(_figure(tag("b", "Loss of each quasi attribute"), bars))
-    parts = [_defined("tiles", tiles), tag("div", *pictures, class_="figures two")]
+    parts = [_defined("tiles", tiles), *([tag("div", *pictures, class_="figures two")] if pictures else [])]
     if loss.distributions:
         numbers = {c.attribute or c.name for table in manifest.tables for c in table.columns if c.type == "number"}
         several = (_comparison(of, of.attribute in numbers) for of in loss.distributions)
@@ -373,6 +427,14 @@ def _figures(manifest: Manifest, loss: Loss) -> dict[str, tuple[str, str]]:
     if manifest.kind in AS_THEY_ARE:
         del figures["NCP"], figures["NCP with left-out rows"]
         figures["Groups"] = (f"{loss.groups:,}", "Rows of one group share its sensitive values. More keep more detail.")
+    if manifest.kind == "multi":
+        figures["Groups"] = (f"{loss.groups:,}", OVER_TABLES["Groups"])
+        labels = any(
+            column.role == "quasi" and not column.exact for of in _subtables(manifest).values() for column in of
+        )
+        unknown = ["Discernibility", *([] if loss.groups else ["Groups", "Average group size"])]
+        for name in [*unknown, *([] if labels else ["NCP", "NCP with left-out rows"])]:
+            del figures[name]
     if manifest.kind == "candidates":
         figures["Groups"] = (f"{loss.groups:,}", "Different combinations of quasi values.")
     if loss.distortion is not None:
