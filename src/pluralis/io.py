@@ -16,6 +16,7 @@ import io
 import math
 import stat
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -55,7 +56,12 @@ _FAULTS = {
 
 
 def read_table(
-    source: object, *, encoding: str = "utf-8", separator: str | None = None, notes: list[str] | None = None
+    source: object,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    notes: list[str] | None = None,
+    only: Collection[str] | None = None,
 ) -> pl.DataFrame:
     """A table as a polars frame.
 
@@ -70,6 +76,8 @@ def read_table(
         Of a CSV file; without it, the commonest of , ; tab | in the header.
     notes
         Collects a sentence for everything that a reader should know was done.
+    only
+        The columns to keep, if the table has them all.
 
     Returns
     -------
@@ -94,10 +102,18 @@ def read_table(
         raise InputError(f"{source!r} is an address, which is not read. Give {_SUPPORTED}.")
     if isinstance(source, (str, Path)):
         path = _regular_file(Path(source))
-        return _read_parquet(path) if _ends(path, ".parquet") else _read_csv(path, encoding, separator, said)
-    frame = _from_memory(source, said)
-    check_names(frame.columns, "The table")
-    return frame
+        if _ends(path, ".parquet"):
+            return _read_parquet(path, only)
+        frame = _read_csv(path, encoding, separator, said)
+    else:
+        frame = _from_memory(source, said)
+        check_names(frame.columns, "The table")
+    return frame.select(_kept(frame.columns, only))
+
+
+def _kept(names: list[str], only: Collection[str] | None) -> list[str]:
+    """The columns to keep of those that a table has: all, where one of `only` is not there, so that it can be said."""
+    return names if only is None or not set(only) <= set(names) else [name for name in names if name in only]
 
 
 def _regular_file(path: Path) -> Path:
@@ -222,8 +238,8 @@ def _detect(counts: np.ndarray, prefer: str) -> str:
 # Parquet ----------------------------------------------------------------------------------------------------
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
-    """A Parquet file, if its own figures say that it fits in memory."""
+def _read_parquet(path: Path, only: Collection[str] | None) -> pl.DataFrame:
+    """A Parquet file, if its own figures say that it fits in memory. What is not kept of it is not read."""
     name = path.name
     try:
         with path.open("rb") as file:
@@ -233,11 +249,12 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         check_names(list(schema), name)
         if rows > MAX_ROWS:
             raise InputError(f"{name} has {rows:,} rows, the limit is {MAX_ROWS:,}. Split it.")
+        kept = _kept(list(schema), only)
         # polars counts text that is null as nothing; a view of a string takes 16 bytes
-        row_bytes = sum(pl.Series([None] * 8, dtype=kind).estimated_size() / 8 or 16 for kind in schema.values())
-        check_memory(f"{name} ({rows:,} rows, {len(schema):,} columns)", int(rows * row_bytes))
+        row_bytes = sum(pl.Series([None] * 8, dtype=schema[column]).estimated_size() / 8 or 16 for column in kept)
+        check_memory(f"{name} ({rows:,} rows, {len(kept):,} columns)", int(rows * row_bytes))
         with stage(f"reading {name}"):
-            frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+            frame = pl.read_parquet(path, columns=kept, glob=False, hive_partitioning=False)
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or error}. Check its permissions.") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

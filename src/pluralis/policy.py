@@ -196,6 +196,11 @@ class Policy(Strict):
             for name, attribute in columns.items()
         }
 
+    @property
+    def needed(self) -> list[str]:
+        """The columns that a table must have."""
+        return [*self.columns, *([self.person] if self.person else [])]
+
     def named(self, role: Role) -> list[str]:
         return [name for name, attribute in self.columns.items() if attribute.role == role]
 
@@ -360,13 +365,12 @@ class Policy(Strict):
 
     def check_columns(self, present: list[str]) -> None:
         """Refuse a table whose columns are not the ones this policy speaks of."""
-        wanted = [*self.columns, *([self.person] if self.person else [])]
-        for name in wanted:
+        for name in self.needed:
             if name not in present:
                 raise PolicyError(
                     f"The policy names {name!r}, the table has no such column. {did_you_mean(name, present)}"
                 )
-        unnamed = [name for name in present if name not in wanted]
+        unnamed = [name for name in present if name not in self.needed]
         if unnamed and self.others is None:
             shown = ", ".join(map(repr, unnamed[:8])) + (", …" if len(unnamed) > 8 else "")
             raise PolicyError(

@@ -130,21 +130,30 @@ def key_for(folder: str | Path) -> Key:
     return Key.read(file) if file.exists() else Key.new()
 
 
-def publish(source: object, policy: Policy, *, key: Key | None = None) -> Publication:
+def publish(
+    source: object,
+    policy: Policy,
+    *,
+    key: Key | None = None,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+) -> Publication:
     """Decide and build a release of a table (a path, or a pandas, Polars or Arrow frame) under a policy, in memory.
 
     Raises Infeasible where no such release exists. Nothing is visible until `save`. To publish the same people again,
     pass the `key` of the publication before, or `key_for` its folder: it also holds what must be repeated.
+    `encoding` and `separator` are those of a CSV file.
     """
     method = method_for(policy)
     refuse_taken_names(policy, method.kind)
     key = key or Key.new()
     notes: list[str] = []
     with stage("reading"):
-        original = read_table(source, notes=notes)
+        only = policy.needed if policy.others == "drop" else None
+        original = read_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
     with stage("encoding"):
         table = encode(original, policy)
-    original = original.select(name for name in original.columns if name in policy.columns)  # the rest is not needed
+    original = original.select(*policy.quasi, *policy.sensitive)  # what is measured
     plan = method.plan(table, policy, Draw(key))
     give_back(table.rows)
     identity = identity_of(table, policy.person)

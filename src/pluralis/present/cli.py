@@ -213,13 +213,10 @@ def publish(
     check_target(out.absolute(), replace=replace, mark=MANIFEST)
     rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
     key = Key.test() if test_key else key_for(out)
-    notes: list[str] = []
     with _progress():
-        frame = _read(table, encoding, separator, notes)
-        publication = publish_table(frame, rules, key=key)
+        publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator)
         verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
     manifest = publication.manifest
-    said = [*notes, *publication.notes]
     if as_json:
         _print_json(
             {
@@ -227,14 +224,14 @@ def publish(
                 "rows": manifest.rows,
                 "suppressed": manifest.suppressed,
                 "verdict": verdict.to_dict(),
-                "notes": said,
+                "notes": publication.notes,
             }
         )
         return
     from pluralis.present.show import show_verdict
 
     console = _console()
-    for note in said:
+    for note in publication.notes:
         console.print(f"[yellow]note[/] {note}", highlight=False)
     show_verdict(console, verdict)
     console.print(
@@ -376,12 +373,12 @@ def methods(as_json: AsJson = False) -> None:
     show_methods(_console(), known_methods())
 
 
-def _read(path: Path, encoding: str, separator: str | None, notes: list[str] | None = None) -> Any:
+def _read(path: Path, encoding: str, separator: str | None) -> Any:
     from pluralis.io import read_table
     from pluralis.progress import stage
 
     with stage("reading"):
-        return read_table(path, encoding=encoding, separator=separator, notes=notes)
+        return read_table(path, encoding=encoding, separator=separator)
 
 
 def _settings(pairs: list[str]) -> dict[str, Any]:
