@@ -22,7 +22,7 @@ from pluralis.audit import Verdict, audit
 from pluralis.errors import AuditFailed, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
 from pluralis.identity import identity_of
-from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
+from pluralis.io import Packed, read_table, write_csv_bytes
 from pluralis.kinds import KINDS
 from pluralis.kinds.parts import column_info, refuse_taken_names
 from pluralis.memory import give_back
@@ -44,12 +44,19 @@ WHOLE = 100_000
 
 @dataclass(frozen=True, repr=False)
 class Publication(Release):
-    """A release in memory, with what only its publisher has. `save` makes it visible, after the audit."""
+    """A release in memory, with what only its publisher has. `save` makes it visible, after the audit.
+
+    Its tables are packed: the audit of the staged files then needs no memory beside theirs.
+    """
 
     policy: Policy
     key: Key
     loss: Loss
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tables, Packed):
+            object.__setattr__(self, "tables", Packed(self.tables))
 
     def save(
         self, folder: str | Path, *, replace: bool = False, format: Format = "parquet", allow_test: bool = False
@@ -84,9 +91,12 @@ class Publication(Release):
 
     def _write_public(self, to: Stage, format: Format) -> Manifest:
         tables = []
+        assert isinstance(self.tables, Packed)
         for info in self.manifest.tables:
-            frame = self.tables[info.name]
-            data = write_csv_bytes(with_set_labels(frame)) if format == "csv" else write_parquet_bytes(frame)
+            if format == "csv":
+                data = write_csv_bytes(with_set_labels(self.tables[info.name]))
+            else:
+                data = self.tables.packed[info.name]
             file = f"{info.file.removesuffix('.parquet')}.{format}"
             to.write(file, data)
             tables.append(info.model_copy(update={"file": file, "sha256": hashlib.sha256(data).hexdigest()}))
@@ -167,7 +177,9 @@ def publish(
     give_back(rows)
     with stage("measuring what was lost"):
         loss = changed(measure(release, original), added_values=added)
-    return Publication(release.manifest, release.tables, policy, key, loss, said)
+    del original
+    with stage("packing the tables"):
+        return Publication(release.manifest, release.tables, policy, key, loss, said)
 
 
 def _told(release: Release) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -152,7 +152,7 @@ class Release:
     """Published tables with their manifest."""
 
     manifest: Manifest
-    tables: dict[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame]
 
     @property
     def kind(self) -> str:

@@ -27,7 +27,7 @@ def audit(release: Release | str | Path, *, original: pl.DataFrame | None = None
     looked at. A release made with the test key is refused unless `allow_test`.
     """
     if isinstance(release, Release):
-        manifest, tables, problems = release.manifest, release.tables, list[str]()
+        manifest, tables, problems = release.manifest, dict(release.tables), list[str]()
     else:
         manifest, tables, problems = inspect_folder(Path(release))
     if manifest.kind not in _JUDGES:
