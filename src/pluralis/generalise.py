@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -15,34 +17,46 @@ from pluralis.table import Column, Table
 Rows = npt.NDArray[np.int64]
 
 
-def microdata(plan: Plan, table: Table, draw: Draw) -> pl.DataFrame:
+class Cells(NamedTuple):
+    """A column that is not made yet: row i will hold `values[at[i]]`."""
+
+    values: pl.Series
+    at: npt.NDArray[np.integer]
+
+    @classmethod
+    def of(cls, column: Column, rows: Rows) -> Cells:
+        """The values of some rows, as they are."""
+        return cls(column.series, column.codes[rows])
+
+
+def microdata(plan: Plan, table: Table, draw: Draw) -> dict[str, Cells]:
     """The published rows: generalised quasi columns, plain and sensitive columns, `group`."""
     kept = np.flatnonzero(plan.group_of != LEFT_OUT)
     kept = kept[stable_order(plan.group_of[kept], plan.groups)]
     group = plan.group_of[kept]
     columns = quasi_labels(plan, table, kept)
     for column in table.named("plain"):
-        columns[column.name] = column.published(kept)
+        columns[column.name] = Cells.of(column, kept)
     for column in table.sensitive:
         rows = kept if plan.linked else kept[_shuffled_within(group, draw, f"unlink {column.name}")]
-        columns[column.name] = column.published(rows)
+        columns[column.name] = Cells.of(column, rows)
     numbers = draw.permutation(plan.groups, "group ids") + 1
-    return pl.DataFrame({**columns, "group": numbers[group]})
+    return {**columns, "group": Cells(pl.Series(numbers), group)}
 
 
-def quasi_labels(plan: Plan, table: Table, rows: Rows) -> dict[str, pl.Series]:
+def quasi_labels(plan: Plan, table: Table, rows: Rows) -> dict[str, Cells]:
     """The label of each quasi column for some published rows: what covers all rows of a group."""
     kept = np.flatnonzero(plan.group_of != LEFT_OUT)
     kept = kept[stable_order(plan.group_of[kept], plan.groups)]
     group = plan.group_of[kept]
     starts = np.flatnonzero(np.diff(group, prepend=-1))
-    labels: dict[str, pl.Series] = {}
+    group_of = plan.group_of[rows]
+    labels: dict[str, Cells] = {}
     for column in table.quasi:
         if column.name in plan.levels:
-            labels[column.name] = _level_labels(plan.levels[column.name], column).gather(column.codes[rows])
+            labels[column.name] = Cells(_level_labels(plan.levels[column.name], column), column.codes[rows])
         else:
-            of_groups = _tight_labels(column, column.codes[kept], group, starts)
-            labels[column.name] = of_groups.gather(plan.group_of[rows])
+            labels[column.name] = Cells(_tight_labels(column, column.codes[kept], group, starts), group_of)
     return labels
 
 

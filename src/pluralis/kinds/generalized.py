@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from pluralis.generalise import microdata
-from pluralis.kinds.parts import GROUP, LINKED, Part, column_info, common_breaks, large_groups, promised
+from pluralis.kinds.parts import GROUP, LINKED, Part, column_info, common_breaks, in_order, large_groups, promised
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
-from pluralis.release import Claim, canonical_order
+from pluralis.release import Claim
 from pluralis.table import Table
 
 
 def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
-    rows = canonical_order(microdata(plan, table, draw))
+    rows = in_order(microdata(plan, table, draw))
     kept = np.flatnonzero(plan.group_of != LEFT_OUT)
     columns = (column_info(column, kept, policy) for role in ROLES for column in table.named(role))
     return [Part("microdata", (*columns, GROUP), rows)]

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from pluralis.generalise import quasi_labels
+from pluralis.generalise import Cells, quasi_labels
 from pluralis.kinds.parts import (
     LINKED,
     Part,
     column_info,
     common_breaks,
+    in_order,
     kept_rows,
     large_groups,
     linked_counts,
@@ -27,7 +28,7 @@ from pluralis.kinds.parts import (
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
-from pluralis.release import Claim, ColumnInfo, canonical_order
+from pluralis.release import Claim, ColumnInfo
 from pluralis.table import Table
 
 
@@ -35,21 +36,22 @@ def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
     rows = np.flatnonzero(plan.group_of != LEFT_OUT)
     columns = [*table.quasi, *table.named("plain")]
     labels = quasi_labels(plan, table, rows)
-    labels |= {column.name: column.published(rows) for column in table.named("plain")}
+    labels |= {column.name: Cells.of(column, rows) for column in table.named("plain")}
     infos = [column_info(column, rows, policy) for column in columns]
     slices = []
     for i, slice in enumerate(plan.slices, 1):
         kept = kept_rows(slice.group_of, draw, f"group ids {i}")
         number = np.zeros(table.rows, np.int64)
         number[kept.rows] = kept.number
-        labels[f"group_{i}"] = pl.Series(number[rows]).replace(0, None)
+        numbers = pl.Series(np.arange(kept.number.max(initial=0) + 1)).replace(0, None)  # 0 is no group
+        labels[f"group_{i}"] = Cells(numbers, number[rows])
         infos.append(ColumnInfo(name=f"group_{i}", role="group", type="number"))
         secrets = [table[name] for name in slice.attributes]
         if slice.linked:
             slices.append(linked_counts(f"slice_{i}", secrets, policy, kept))
         else:
             slices.append(unlinked_counts(f"slice_{i}", secrets, kept))
-    return [Part("quasi", tuple(infos), canonical_order(pl.DataFrame(labels))), *slices]
+    return [Part("quasi", tuple(infos), in_order(labels)), *slices]
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
