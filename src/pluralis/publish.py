@@ -35,7 +35,7 @@ from pluralis.present.report import render_report
 from pluralis.progress import stage
 from pluralis.randomness import Draw, Key
 from pluralis.release import MANIFEST, README, Manifest, Release, with_set_labels
-from pluralis.table import Table, encode
+from pluralis.table import Table, clean, encode_clean
 
 Format = Literal["parquet", "csv"]
 PRIVATE = ".private"
@@ -160,10 +160,11 @@ def publish(
     notes: list[str] = []
     with stage("reading"):
         only = policy.needed if policy.others == "drop" else None
-        original = read_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
+        frame = read_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
     with stage("encoding"):
-        table = encode(original, policy)
-    original = original.select(*policy.quasi, *policy.sensitive)  # what is measured
+        original = clean(frame, policy)
+        del frame, source  # from here on its clean columns are enough
+        table = encode_clean(original, policy)
     plan = method.plan(table, policy, Draw(key))
     give_back(table.rows)
     identity = identity_of(table, policy.person)
@@ -176,7 +177,7 @@ def publish(
     del table, plan
     give_back(rows)
     with stage("measuring what was lost"):
-        loss = changed(measure(release, original), added_values=added)
+        loss = changed(measure(release, original.columns), added_values=added)
     del original
     with stage("packing the tables"):
         return Publication(release.manifest, release.tables, policy, key, loss, said)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -120,6 +121,14 @@ class Table:
         return self.named("sensitive")
 
 
+class Clean(NamedTuple):
+    """A frame as its policy reads it: one spelling of each value, gaps as null. Rows stand as they stood."""
+
+    columns: pl.DataFrame
+    person: pl.Series | None
+    notes: tuple[str, ...]
+
+
 def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     """Check a frame against its policy and turn it into codes.
 
@@ -129,12 +138,16 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     >>> table["age"].values, table["age"].codes.tolist(), table["disease"].codes.tolist()
     ((30, 40), [0, 1], [1, 0])
     """
+    return encode_clean(clean(frame, policy), policy)
+
+
+def clean(frame: pl.DataFrame, policy: Policy) -> Clean:
+    """Check a frame against its policy and read its columns as the policy says; most take less memory then."""
     policy.check_columns(frame.columns)
     if frame.height == 0:
         raise InputError("The table has no rows. There is nothing to publish.")
     notes: list[str] = []
-    used = {name: attribute for name, attribute in policy.columns.items() if attribute.role != "identifier"}
-    series = {name: canonical(frame[name], a, policy.missing, notes, coded=True) for name, a in used.items()}
+    columns = [canonical(frame[name], a, policy.missing, notes, coded=True) for name, a in _used(policy).items()]
     person = None
     if policy.person is not None:
         person = canonical(frame[policy.person], Attribute(role="identifier", case="keep"), policy.missing, notes)
@@ -144,13 +157,20 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
                 "leave those rows out."
             )
     _warn_of_repeated_people(frame, policy, notes)
-    keep = _rows_with_secrets(series, used, frame.height, notes)
+    return Clean(pl.DataFrame(columns), person, tuple(notes))
+
+
+def encode_clean(source: Clean, policy: Policy) -> Table:
+    """The codes of a clean frame."""
+    frame, person, notes = source.columns, source.person, list(source.notes)
+    used = _used(policy)
+    keep = _rows_with_secrets(frame, used, notes)
     dropped = frame.height - int(keep.sum())
     if dropped == frame.height:
         raise InputError("Every row misses a sensitive value. There is nothing to publish.")
     columns = {
-        name: _encode_column(column.filter(keep) if dropped else column, used[name], policy)
-        for name, column in series.items()
+        name: _encode_column(frame[name].filter(keep) if dropped else frame[name], attribute, policy)
+        for name, attribute in used.items()
     }
     people, names = (None, None) if person is None else _ranks(person.filter(keep) if dropped else person)
     rows = frame.height - dropped
@@ -167,13 +187,16 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     )
 
 
-def _rows_with_secrets(
-    series: dict[str, pl.Series], used: dict[str, Attribute], rows: int, notes: list[str]
-) -> pl.Series:
+def _used(policy: Policy) -> dict[str, Attribute]:
+    """The attributes that may be published."""
+    return {name: attribute for name, attribute in policy.columns.items() if attribute.role != "identifier"}
+
+
+def _rows_with_secrets(frame: pl.DataFrame, used: dict[str, Attribute], notes: list[str]) -> pl.Series:
     """Which rows have every sensitive value, after what the policy says about missing ones."""
-    keep = pl.repeat(True, rows, eager=True)
+    keep = pl.repeat(True, frame.height, eager=True)
     for name, attribute in used.items():
-        gaps = series[name].is_null()
+        gaps = frame[name].is_null()
         if attribute.role != "sensitive" or not gaps.any():
             continue
         count = int(gaps.sum())
