@@ -73,6 +73,15 @@ def test_formats_hold_the_same_rows(pluralis: Any, here: Path, format: str) -> N
     assert (here / "release" / f"microdata.{format}").is_file()
 
 
+def test_encoding_and_separator_are_those_of_the_file(pluralis: Any, here: Path) -> None:
+    text = (here / "table.csv").read_text().replace(",", ":").replace("Flu", "Grippé")
+    (here / "table.csv").write_text(text, encoding="latin-1")
+    assert "not UTF-8" in publish(pluralis).err
+    ran = publish(pluralis, "--encoding", "latin-1", "--separator", ":", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["rows"] == PATIENTS.height
+
+
 def test_publishing_again_reuses_the_key_and_gives_the_same_bytes(pluralis: Any, here: Path) -> None:
     assert publish(pluralis).code == 0
     first = {p.name: p.read_bytes() for p in (here / "release").iterdir()}

@@ -13,9 +13,10 @@ from pluralis.audit import audit
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Infeasible, PolicyError
 from pluralis.methods import method_for, methods
+from pluralis.metrics import measure
 from pluralis.plan import LEFT_OUT
 from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.publish import assemble, publish
 from pluralis.randomness import Draw, Key
 from pluralis.table import encode
 from tables import policy_of
@@ -124,6 +125,25 @@ def audit_passes(method: str, people: pl.DataFrame) -> None:
     assert {claim.attribute for claim in release.manifest.claims} >= set(policy_for(method).sensitive)
 
 
+def packed_tables_are_those_that_were_built(method: str, people: pl.DataFrame) -> None:
+    policy, draw = policy_for(method), Draw(Key.test())
+    table = encode(people, policy)
+    built = assemble(method_for(policy).plan(table, policy, draw), table, policy, method_for(policy), draw).tables
+    tables = publish(people, policy, key=Key.test()).tables
+    assert list(tables) == list(built)
+    assert all(tables[name].equals(built[name]) for name in built)
+
+
+def loss_is_that_against_the_original(method: str, people: pl.DataFrame) -> None:
+    """Publishing measures against clean columns, which must make no difference."""
+    release = publish(people, policy_for(method), key=Key.test())
+    ours, again = release.loss, measure(release, people)
+    assert (ours.ncp, ours.kl, ours.distortion) == pytest.approx((again.ncp, again.kl, again.distortion))
+    assert [d.values for d in ours.distributions] == [d.values for d in again.distributions]
+    for mine, other in zip(ours.distributions, again.distributions, strict=True):
+        assert (*mine.before, *mine.after) == pytest.approx((*other.before, *other.after))
+
+
 def missing_values_are_a_category_of_their_own(method: str, people: pl.DataFrame) -> None:
     release = publish(people, policy_for(method), key=Key.test())
     assert release.manifest.rows + release.manifest.suppressed == people.height
@@ -171,6 +191,8 @@ CHECKS: list[Callable[[str, pl.DataFrame], None]] = [
     another_key_another_numbering,
     input_untouched,
     audit_passes,
+    packed_tables_are_those_that_were_built,
+    loss_is_that_against_the_original,
     missing_values_are_a_category_of_their_own,
     k_is_kept,
     impossible_l_is_refused,

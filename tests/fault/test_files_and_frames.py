@@ -62,6 +62,14 @@ def test_parquet_keeps_types_and_is_no_pattern(file):
     refused(file(write_parquet_bytes(pl.DataFrame({"Age": [1], "age": [1]})), "a.parquet"), "read the same")
 
 
+def test_only_what_is_needed_is_read(file):
+    frame = pl.DataFrame({"age": ["30"], "name": ["Ann"], "sex": ["f"]})
+    sources = file(write_parquet_bytes(frame), "people.parquet"), file("age,name,sex\n30,Ann,f\n"), frame
+    for source in sources:
+        assert read_table(source, only=["sex", "age"]).equals(frame.select("age", "sex"))
+        assert read_table(source, only=["gender", "age"]).equals(frame)  # so that sex can be proposed
+
+
 @pytest.mark.parametrize(
     ("header", "separator"),
     [("a;b,c;d", ";"), ("a\tb", "\t"), ("a|b", "|"), ('"a,b,c";d', ";"), ("a", ","), ("a,b", ",")],
