@@ -168,7 +168,7 @@ def another_claim(plain: dict[str, Any], _: dict[str, pl.DataFrame]) -> None:
 
 REFUSED: dict[str, tuple[Change, str]] = {
     "a gap in the numbers": (renamed, "a multi release has the tables"),
-    "a table twice": (a_table_twice, "two tables have one name."),
+    "a table twice": (a_table_twice, "two tables have the same name"),
     "half a part": (half_a_part, "a multi release has the tables"),
     "a row less": (a_row_less, "the manifest says 6 rows, t1 has 5."),
     "rows out of order": (out_of_order, "t1: rows are not in canonical order"),

@@ -5,7 +5,8 @@ Words      vector = the protected values of a row, all of them. Rows of one vect
            it has a variable for each vector, how many of its rows a group takes, and not a bit for each row.
 Departs    the paper's program takes as many rows as it can, which makes one huge group (`variant: paper`). Here it
            takes as few as it can, of the fullest vectors, which loses less. A group is repeated until half of some
-           vector is used up. Rows that fit no group are left out, where the paper suppresses their protected values.
+           vector is used up. Rows that fit no group join one that lacks their value, if there is one attribute only, or
+           are left out, where the paper suppresses their protected values.
 
 Theorem: let a group hold x(v, r) rows with value v of an attribute and r of the others. l x(v, r) <= x(·, r) for all v
 and r: so whoever knows the quasi attributes of a person and all of its other protected values gives no value more than
@@ -66,6 +67,8 @@ class MultiSa(Method):
         ls = np.array([policy.l(column.name) for column in columns])
         alike = _by_vector(vector_of, len(values))
         group_of = self._dealt(alike, values, ls)
+        if len(columns) == 1:
+            _join(group_of, vector_of)
         if table.person is not None:
             group_of = exchanged(table.person[order], alike, group_of)
         plan = replace(self._plan_of(table, policy, order, group_of), linked=True)  # known values tell too little
@@ -100,6 +103,24 @@ class MultiSa(Method):
                 groups += times
                 done(1 - float(left.sum() / group_of.size))
         return group_of
+
+
+def _join(group_of: Ints, value_of: Ints) -> None:
+    """Rows that are left over join groups that lack their value, if there is but one attribute; each group once.
+
+    With several attributes no group is good with one row more, which would have nobody beside it that differs in one.
+    """
+    left = np.flatnonzero(group_of == LEFT_OUT)
+    groups = int(group_of.max(initial=LEFT_OUT)) + 1
+    full = np.zeros(groups, np.bool_)
+    for value in np.unique(value_of[left]):
+        rows = left[value_of[left] == value]
+        holds = full.copy()
+        mine = group_of[value_of == value]
+        holds[mine[mine != LEFT_OUT]] = True
+        free = np.flatnonzero(~holds)[: rows.size]
+        group_of[rows[: free.size]] = free
+        full[free] = True
 
 
 def smallest_group(values: npt.NDArray[np.int32], left: Ints, ls: Ints) -> Ints | None:
