@@ -73,6 +73,7 @@ class Likelihood:
     groups: Mapping[int, Groups]
     _classes: dict[int, tuple[Codes, int]] = field(default_factory=dict)
     _terms: dict[Subtable, float] = field(default_factory=dict)
+    _keys: list[int] = field(default_factory=list)
 
     def kl(self, tables: Sequence[Subtable]) -> float | None:
         """KL divergence in nats; None where there is no closed form."""
@@ -80,11 +81,12 @@ class Likelihood:
         if edges is None:
             return None
         said = sum(self.term(table) for table in tables)
-        whole = (1 << len(self.columns)) - 1
-        return said - sum(self.term(Subtable(edge.shared)) for edge in edges) - self.term(Subtable(whole))
+        return said - sum(self.term(Subtable(edge.shared)) for edge in edges) - self.term(Subtable(self._whole))
 
     def term(self, table: Subtable) -> float:
         """-Σ p log of what one subtable says."""
+        if self._tells_apart(table.open):  # then it does not matter by what
+            table = Subtable(self._whole, table.protects)
         if table not in self._terms:
             classes, count = self.classes(table.open or table.shows)
             if not (table.protects and table.open):
@@ -94,6 +96,14 @@ class Likelihood:
                 order = stable_order(classes, count)
                 self._terms[table] = cross_entropy(classes, order, codes, *self.groups[table.protects], np.zeros(size))
         return self._terms[table]
+
+    @property
+    def _whole(self) -> int:
+        return (1 << len(self.columns)) - 1
+
+    def _tells_apart(self, bits: int) -> bool:
+        """Whether it is known that no two rows agree in some columns."""
+        return any(key & ~bits == 0 for key in self._keys)
 
     def _joint(self, bits: int) -> tuple[Codes, int]:
         return self.columns[bits.bit_length() - 1]
@@ -116,4 +126,6 @@ class Likelihood:
             return classes, count
         codes, size = self.columns[last.bit_length() - 1]
         finer: tuple[Codes, int] = refined(classes, count, codes, size)
+        if finer[1] == classes.size:
+            self._keys.append(bits)
         return finer
