@@ -64,6 +64,11 @@ class Stage:
             file.flush()
             os.fsync(file.fileno())
 
+    def rewrite(self, name: str, data: bytes) -> None:
+        """Another content for a file that was written before."""
+        (self.folder / name).unlink()
+        self.write(name, data)
+
     def show(self, undo: ExitStack, *, replace: bool, mode: int = 0o700) -> None:
         """Let the folder take its name, in one step; `undo` takes it back."""
         self.folder.chmod(mode)

@@ -39,6 +39,7 @@ from pluralis.table import Table, clean, encode_clean
 
 Format = Literal["parquet", "csv"]
 PRIVATE = ".private"
+AUTO = "auto"  # in the place of a method's name: the best of all that apply
 WHOLE = 100_000
 
 
@@ -61,7 +62,10 @@ class Publication(Release):
     def save(
         self, folder: str | Path, *, replace: bool = False, format: Format = "parquet", allow_test: bool = False
     ) -> Verdict:
-        """Write `folder` and `folder.private`; raises AuditFailed, and writes nothing, where a claim does not hold."""
+        """Write `folder` and `folder.private`; raises AuditFailed, and writes nothing, where a claim does not hold.
+
+        What the audit measured for each claim is then written into the manifest: the certificate of the release.
+        """
         target = Path(folder).absolute()
         private = target.with_name(target.name + PRIVATE)
         check_target(target, replace=replace, mark=MANIFEST)
@@ -74,6 +78,9 @@ class Publication(Release):
                 verdict = audit(public_stage.folder, allow_test=allow_test)
             if not verdict.holds:
                 raise AuditFailed(verdict)
+            manifest = manifest.certified({finding.claim: finding.measured for finding in verdict.findings})
+            public_stage.rewrite(MANIFEST, manifest.to_json().encode())
+            public_stage.write(README, release_readme(manifest).encode())
             self._write_private(private_stage, manifest, verdict)
             self.key.write(key_stage.folder / "key")
             with one_at_a_time(target.parent), ExitStack() as undo:
@@ -105,7 +112,6 @@ class Publication(Release):
             parameters["csv_escape"] = "a text cell that starts with = + - @ ' tab or CR has a ' before it"
         manifest = self.manifest.model_copy(update={"tables": tuple(tables), "parameters": parameters})
         to.write(MANIFEST, manifest.to_json().encode())
-        to.write(README, release_readme(manifest).encode())
         return manifest
 
     def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict) -> None:
@@ -152,12 +158,18 @@ def publish(
 
     Raises Infeasible where no such release exists. Nothing is visible until `save`. To publish the same people again,
     pass the `key` of the publication before, or `key_for` its folder: it also holds what must be repeated.
-    `encoding` and `separator` are those of a CSV file.
+    `encoding` and `separator` are those of a CSV file. `method: auto` compares methods first, and takes the best.
     """
+    notes: list[str] = []
+    asked = policy
+    if policy.publish.method == AUTO:
+        from pluralis.compare import choose
+
+        policy, why = choose(source, policy, encoding=encoding, separator=separator)
+        notes.append(why)
     method = method_for(policy)
     refuse_taken_names(policy, method.kind)
     key = key or Key.new()
-    notes: list[str] = []
     with stage("reading"):
         only = policy.needed if policy.others == "drop" else None
         frame = read_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
@@ -180,7 +192,7 @@ def publish(
         loss = changed(measure(release, original.columns), added_values=added)
     del original
     with stage("packing the tables"):
-        return Publication(release.manifest, release.tables, policy, key, loss, said)
+        return Publication(release.manifest, release.tables, asked, key, loss, said)
 
 
 def _told(release: Release) -> Iterator[str]:

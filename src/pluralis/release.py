@@ -40,7 +40,7 @@ class _Part(BaseModel):
 
 
 class Claim(_Part):
-    """One promise: against this adversary, this attribute keeps this model."""
+    """One promise: against this adversary, this attribute keeps this model; and what was measured for it."""
 
     rule: str
     model: str
@@ -49,6 +49,7 @@ class Claim(_Part):
     l: int | None = None
     k: int | None = None
     c: float | None = None
+    measured: float | None = None
 
 
 def claim_words(claim: Claim, kind: str) -> str:
@@ -119,6 +120,11 @@ class Manifest(_Part):
     parameters: dict[str, Any]
     tables: tuple[TableInfo, ...]
     test: bool = False
+
+    def certified(self, measured: Mapping[str, float | None]) -> Manifest:
+        """The same with what was measured for each claim, by its sentence."""
+        claims = (claim.model_copy(update={"measured": measured.get(claim.rule)}) for claim in self.claims)
+        return self.model_copy(update={"claims": tuple(claims)})
 
     def to_json(self) -> str:
         """Deterministic text; what is null is not written."""

@@ -6,6 +6,8 @@ that a mistake in a method is not repeated by the one who checks it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isclose
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +17,7 @@ from pluralis.audit.form import form_problems
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.errors import ReleaseError
-from pluralis.release import Release, inspect_folder
+from pluralis.release import Manifest, Release, inspect_folder
 
 __all__ = ["Finding", "Verdict", "audit"]
 
@@ -43,9 +45,21 @@ def audit(release: Release | str | Path, *, original: pl.DataFrame | None = None
         if not manifest.claims:
             findings.append(Finding("the release makes at least one claim", False, 0.0, 1.0))
         findings += judge.judge(manifest, tables)
+        findings += _certificate(manifest, findings)
         if original is not None:
             findings += judge.compare(manifest, tables, original)
     return Verdict(tuple(findings), manifest.breaks)
+
+
+def _certificate(manifest: Manifest, findings: Sequence[Finding]) -> list[Finding]:
+    """Whether what the manifest says was measured is what its tables give."""
+    found = {finding.claim: finding.measured for finding in findings}
+    stated = {claim.rule: claim.measured for claim in manifest.claims if claim.measured is not None}
+    wrong = [rule for rule, value in stated.items() if not isclose(value, found.get(rule) or 0.0, rel_tol=1e-9)]
+    if not stated:
+        return []
+    claim = "what the manifest says was measured is what its tables give"
+    return [Finding(claim, not wrong, float(len(wrong)), 0.0, note="; ".join(wrong) or None)]
 
 
 def _agreement(problems: list[str]) -> Finding:

@@ -72,7 +72,9 @@ def release_readme(manifest: Manifest) -> str:
         )
     if "csv_escape" in manifest.parameters:
         lines.append(f"- In the CSV files {manifest.parameters['csv_escape']}; remove it when you read them.\n")
-    lines += ["## What is promised", "", *(f"- {claim.rule}" for claim in manifest.claims), ""]
+    measured = (f" (measured {claim.measured:.4g})" if claim.measured is not None else "" for claim in manifest.claims)
+    promised = (f"- {claim.rule}{found}" for claim, found in zip(manifest.claims, measured, strict=True))
+    lines += ["## What is promised", "", *promised, ""]
     lines += ["## What is not stopped", "", *(f"- {item}" for item in manifest.breaks), ""]
     if manifest.test:
         lines += ["This release was made with the test key. It protects nobody.", ""]
