@@ -317,10 +317,11 @@ def page(results: Sequence[dict[str, str]]) -> str:
 def _exponents(rows: Sequence[dict[str, str]]) -> Iterator[str]:
     for method in ("uad", "gd"):
         mine = [row for row in rows if row["method"] == method]
-        sizes = np.log([float(row["rows"]) for row in mine])
-        steps = np.diff(np.log([float(row["plan"]) for row in mine])) / np.diff(sizes)
-        said = f"n^{steps[0]:.2f} to {mine[1]['rows']} rows and n^{steps[1]:.2f} to {mine[2]['rows']}"
-        yield f"{method} grows like {said}."
+        size, seconds = (np.log([float(row[field]) for row in mine]) for field in ("rows", "plan"))
+        steps = np.diff(seconds) / np.diff(size)
+        overall = (seconds[-1] - seconds[0]) / (size[-1] - size[0])
+        said = f"n^{overall:.2f} from {mine[0]['rows']} to {mine[-1]['rows']} rows"
+        yield f"{method} grows like {said} (step by step {', '.join(f'{step:.2f}' for step in steps)})."
 
 
 HEADS = {"rows": "rows", "rules": "rules", "method": "method", "kl": "KL, nats", "error": "mean relative error",

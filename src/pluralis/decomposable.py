@@ -13,6 +13,7 @@ Publishing, Algorithm 1, step 5) is a few passes over the rows for each column t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from pluralis.junction import Edge, junction
 from pluralis.kernels.classes import refined
-from pluralis.kernels.likelihood import cross_entropy, entropy
+from pluralis.kernels.likelihood import log_likelihood, own_shares
 from pluralis.kernels.order import stable_order
 from pluralis.schema import Subtable
 
@@ -48,6 +49,38 @@ class Groups(NamedTuple):
         return cls(of_row, starts, pairs % size, counts / total[group])
 
 
+class Alike(NamedTuple):
+    """Rows that agree in some columns with another row, and the number of their class. All others are alone.
+
+    A row that is alone stays so when more columns must agree. So few rows are left to look at after a few columns.
+    """
+
+    rows: Codes
+    of_row: Codes
+    classes: int
+
+    @classmethod
+    def among(cls, rows: Codes, of_row: Codes, classes: int) -> Alike:
+        sizes = np.bincount(of_row, minlength=classes)
+        several = sizes > 1
+        if several.all():
+            return cls(rows, of_row, classes)
+        kept = several[of_row]
+        number = np.cumsum(several, dtype=np.int32) - 1
+        return cls(rows[kept], number[of_row[kept]], int(several.sum()))
+
+
+def entropy(sizes: npt.NDArray[np.int64], rows: int | None = None) -> float:
+    """-Σ p log p, in nats, of classes of these sizes; if they are not all of so many rows, others are alone.
+
+    >>> round(entropy(np.array([2, 2])), 4), round(entropy(np.array([2]), 4), 4)
+    (0.6931, 1.0397)
+    """
+    rows = int(sizes.sum()) if rows is None else rows
+    held = sizes[sizes > 1]
+    return math.log(rows) - float((held * np.log(held)).sum()) / rows
+
+
 def hanging(tables: Sequence[Subtable]) -> list[Edge] | None:
     """The junction tree of what subtables say, the groups of those that protect being columns of their own.
 
@@ -71,9 +104,13 @@ class Likelihood:
 
     columns: Sequence[tuple[Codes, int]]
     groups: Mapping[int, Groups]
-    _classes: dict[int, tuple[Codes, int]] = field(default_factory=dict)
+    _alike: dict[int, Alike] = field(default_factory=dict)
     _terms: dict[Subtable, float] = field(default_factory=dict)
-    _keys: list[int] = field(default_factory=list)
+    _alone: dict[int, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        return self.columns[0][0].size
 
     def kl(self, tables: Sequence[Subtable]) -> float | None:
         """KL divergence in nats; None where there is no closed form."""
@@ -81,51 +118,46 @@ class Likelihood:
         if edges is None:
             return None
         said = sum(self.term(table) for table in tables)
-        return said - sum(self.term(Subtable(edge.shared)) for edge in edges) - self.term(Subtable(self._whole))
+        whole = Subtable((1 << len(self.columns)) - 1)
+        return said - sum(self.term(Subtable(edge.shared)) for edge in edges) - self.term(whole)
 
     def term(self, table: Subtable) -> float:
         """-Σ p log of what one subtable says."""
-        if self._tells_apart(table.open):  # then it does not matter by what
-            table = Subtable(self._whole, table.protects)
         if table not in self._terms:
-            classes, count = self.classes(table.open or table.shows)
-            if not (table.protects and table.open):
-                self._terms[table] = entropy(classes, count)
-            else:
-                codes, size = self._joint(table.protects)
-                order = stable_order(classes, count)
-                self._terms[table] = cross_entropy(classes, order, codes, *self.groups[table.protects], np.zeros(size))
+            protects = table.protects if table.open else 0
+            self._terms[table] = self._protected(table) if protects else self._entropy(table.shows)
         return self._terms[table]
 
-    @property
-    def _whole(self) -> int:
-        return (1 << len(self.columns)) - 1
+    def _entropy(self, bits: int) -> float:
+        alike = self.alike(bits)
+        return entropy(np.bincount(alike.of_row, minlength=alike.classes), self.rows)
 
-    def _tells_apart(self, bits: int) -> bool:
-        """Whether it is known that no two rows agree in some columns."""
-        return any(key & ~bits == 0 for key in self._keys)
+    def _protected(self, table: Subtable) -> float:
+        """The same for a subtable that hands out what it protects within groups."""
+        codes, size = self.columns[table.protects.bit_length() - 1]
+        groups, alike = self.groups[table.protects], self.alike(table.open)
+        if table.protects not in self._alone:
+            self._alone[table.protects] = own_shares(codes, *groups)
+        alone: npt.NDArray[np.float64] = self._alone[table.protects]
+        order = alike.rows[stable_order(alike.of_row, alike.classes)]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(alike.of_row, minlength=alike.classes))])
+        together = log_likelihood(order, starts, codes, *groups, np.zeros(size))
+        total = float(alone.sum()) - float(alone[alike.rows].sum()) + together
+        return math.log(self.rows) - float(total) / self.rows
 
-    def _joint(self, bits: int) -> tuple[Codes, int]:
-        return self.columns[bits.bit_length() - 1]
-
-    def classes(self, bits: int) -> tuple[Codes, int]:
-        """Rows that agree in some columns, numbered."""
-        found = self._classes.pop(bits, None) or self._refined(bits)
-        self._classes[bits] = found
-        while len(self._classes) > KEPT:  # what was not asked for longest
-            del self._classes[next(iter(self._classes))]
+    def alike(self, bits: int) -> Alike:
+        """The rows that agree in some columns."""
+        found = self._alike.pop(bits, None) or self._found(bits)
+        self._alike[bits] = found
+        while len(self._alike) > KEPT:  # what was not asked for longest
+            del self._alike[next(iter(self._alike))]
         return found
 
-    def _refined(self, bits: int) -> tuple[Codes, int]:
+    def _found(self, bits: int) -> Alike:
         single = [1 << i for i in range(bits.bit_length()) if bits >> i & 1]
-        if len(single) == 1:
-            return self.columns[bits.bit_length() - 1]
-        last = next((bit for bit in single if bits ^ bit in self._classes), single[-1])
-        classes, count = self.classes(bits ^ last)
-        if count == classes.size:  # no two rows agree
-            return classes, count
+        last = next((bit for bit in single if bits ^ bit in self._alike), single[-1])
         codes, size = self.columns[last.bit_length() - 1]
-        finer: tuple[Codes, int] = refined(classes, count, codes, size)
-        if finer[1] == classes.size:
-            self._keys.append(bits)
-        return finer
+        if len(single) == 1:
+            return Alike.among(np.arange(self.rows, dtype=np.int32), codes, size)
+        rows, of_row, classes = self.alike(bits ^ last)
+        return Alike.among(rows, *refined(of_row, classes, codes[rows], size))

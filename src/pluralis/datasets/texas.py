@@ -45,7 +45,8 @@ def texas_like(rows: int = ROWS, seed: int = 2010) -> pl.DataFrame:
     >>> table.shape, int(table["gender"].n_unique())
     ((1000, 18), 2)
     """
-    rng = default_rng(seed)
+    usual = {name: _usual(name, default_rng(seed)) for name in FOLLOWS}
+    rng = default_rng(seed + 1)
     codes: dict[str, NDArray[np.int64]] = {}
     while len(codes) < len(DOMAINS):
         for name, size in DOMAINS.items():
@@ -54,8 +55,7 @@ def texas_like(rows: int = ROWS, seed: int = 2010) -> pl.DataFrame:
             drawn = _drawn(size, rows, rng)
             if name in FOLLOWS:
                 other, often = FOLLOWS[name]
-                usual = _drawn(size, DOMAINS[other], rng)
-                drawn = np.where(rng.random(rows) < often, usual[codes[other]], drawn)
+                drawn = np.where(rng.random(rows) < often, usual[name][codes[other]], drawn)
             codes[name] = drawn
     return pl.DataFrame({name: _texts(name).gather(codes[name]) for name in DOMAINS})
 
@@ -64,6 +64,11 @@ def _drawn(size: int, rows: int, rng: Generator) -> NDArray[np.int64]:
     """Values of which the commonest is a few times as common as the middle one."""
     chances = 1 / (np.arange(size) + size / 5 + 1)
     return np.searchsorted(np.cumsum(chances / chances.sum()), rng.random(rows)).clip(0, size - 1)
+
+
+def _usual(name: str, rng: Generator) -> NDArray[np.int64]:
+    """What goes with each value of the column that another one follows: all values about equally often."""
+    return rng.permutation(DOMAINS[FOLLOWS[name][0]]) % DOMAINS[name]
 
 
 def _texts(name: str) -> pl.Series:

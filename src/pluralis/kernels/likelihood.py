@@ -1,4 +1,4 @@
-"""How likely the rows of a table are, given what was published of it."""
+"""How likely the protected values of rows are, if those of each group were handed out to its rows."""
 
 from __future__ import annotations
 
@@ -9,40 +9,32 @@ from numba import njit
 
 
 @njit(cache=True)
-def entropy(classes, count):
-    """-Σ p log p, in nats, of the shares of `count` classes."""
-    sizes = np.zeros(count, np.int64)
-    for number in classes:
-        sizes[number] += 1
-    total = 0.0
-    for size in sizes:
-        if size > 1:
-            total += size * math.log(size)
-    return math.log(classes.size) - total / classes.size
+def own_shares(codes, group_of, starts, values, shares):
+    """For every row the log of its own code's share in its group g, which holds values[starts[g] : starts[g + 1]]."""
+    out = np.empty(codes.size)
+    for row in range(codes.size):
+        for i in range(starts[group_of[row]], starts[group_of[row] + 1]):
+            if values[i] == codes[row]:
+                out[row] = math.log(shares[i])
+    return out
 
 
 @njit(cache=True)
-def cross_entropy(classes, order, codes, group_of, starts, values, shares, weight):
-    """-Σ log q / n over rows: q is the chance of a row's class and code if the codes of a group were handed out to it.
+def log_likelihood(order, begins, codes, group_of, starts, values, shares, weight):
+    """The sum over rows of log Σ shares of the row's code in the groups of all rows of its class.
 
-    `order` has the rows class by class. Group g holds values[starts[g] : starts[g + 1]] in these shares. `weight` has a
-    place for every value, and is zero before and after.
+    Class k is order[begins[k] : begins[k + 1]]. `weight` has a place for every value, and is zero before and after.
     """
     total = 0.0
-    rows = order.size
-    first = 0
-    while first < rows:
-        last = first
-        while last < rows and classes[order[last]] == classes[order[first]]:
-            group = group_of[order[last]]
+    for k in range(begins.size - 1):
+        for place in range(begins[k], begins[k + 1]):
+            group = group_of[order[place]]
             for i in range(starts[group], starts[group + 1]):
                 weight[values[i]] += shares[i]
-            last += 1
-        for place in range(first, last):
-            total -= math.log(weight[codes[order[place]]] / rows)
-        for place in range(first, last):
+        for place in range(begins[k], begins[k + 1]):
+            total += math.log(weight[codes[order[place]]])
+        for place in range(begins[k], begins[k + 1]):
             group = group_of[order[place]]
             for i in range(starts[group], starts[group + 1]):
                 weight[values[i]] = 0.0
-        first = last
-    return total / rows
+    return total

@@ -23,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.decomposable import hanging
+from pluralis.decomposable import entropy, hanging
 from pluralis.errors import ReleaseError
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.subtables import Subtable, subtables
 from pluralis.kernels.classes import refined
-from pluralis.kernels.likelihood import cross_entropy, entropy
+from pluralis.kernels.likelihood import log_likelihood
 from pluralis.labels import number_text
 from pluralis.original import original_values
 from pluralis.release import GROUP, ColumnInfo, Manifest, Release
@@ -162,7 +162,8 @@ def _sum(bit: dict[str, int], names: Sequence[str]) -> int:
 
 
 def _entropy(true: dict[str, pl.Series], names: Sequence[str]) -> float:
-    return float(entropy(*_classes([[true[name]] for name in names])))
+    classes, count = _classes([[true[name]] for name in names])
+    return entropy(np.bincount(classes, minlength=count))
 
 
 def _told(part: Subtable, true: dict[str, pl.Series]) -> float:
@@ -174,7 +175,7 @@ def _told(part: Subtable, true: dict[str, pl.Series]) -> float:
     if not np.array_equal(np.bincount(mine, minlength=count), np.bincount(theirs, minlength=count)):
         raise ReleaseError(NOT_ITS_ORIGINAL)
     if not part.protects:
-        return float(entropy(mine, count))
+        return entropy(np.bincount(mine, minlength=count))
     held = part.release.tables["sensitive"]
     codes, size = _classes([[true[name], _core(held[name])] for name in part.protects])
     groups, of_row = np.unique(rows[GROUP].to_numpy(), return_inverse=True)
@@ -183,9 +184,9 @@ def _told(part: Subtable, true: dict[str, pl.Series]) -> float:
     shares = held["count"].to_numpy() / np.bincount(of_row, minlength=groups.size)[of_entry]
     by_class, other = np.argsort(mine, kind="stable"), np.argsort(theirs, kind="stable")
     values = codes[rows.height :].astype(np.int64)
-    lost = cross_entropy(
-        mine[by_class],  # rows of a class stand in the same places in both
-        np.arange(rows.height),
+    total = log_likelihood(
+        np.arange(rows.height),  # rows of a class stand in the same places in both
+        np.concatenate([[0], np.cumsum(np.bincount(mine, minlength=count))]),
         codes[: rows.height][by_class],
         of_row[other],
         starts,
@@ -193,9 +194,9 @@ def _told(part: Subtable, true: dict[str, pl.Series]) -> float:
         shares,
         np.zeros(size),
     )
-    if not np.isfinite(lost):
+    if not np.isfinite(total):
         raise ReleaseError(NOT_ITS_ORIGINAL)
-    return float(lost)
+    return float(np.log(rows.height) - total / rows.height)
 
 
 def _classes(columns: Sequence[Sequence[pl.Series]]) -> tuple[Codes, int]:

@@ -1,0 +1,115 @@
+"""What an attack is, and what it reports.
+
+An attack plays an adversary: it reads a release, and the original only to choose whom to attack and to count how often
+it was right. A score means nothing alone. So a result stands beside what was promised, and beside the best guess of
+somebody without the release.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.release import Release
+
+SAMPLE = 20_000  # people attacked, where all would take too long
+SLACK = 1e-9  # by which a share may exceed what was promised: rounding
+
+
+@dataclass(frozen=True)
+class Options:
+    """How many people to attack where not all, and which ones: `seed` decides no privacy."""
+
+    sample: int = SAMPLE
+    seed: int = 0
+
+    def targets(self, rows: int) -> npt.NDArray[np.int64]:
+        """The rows to attack: all, or a drawn sample, in order."""
+        if rows <= self.sample:
+            return np.arange(rows)
+        return np.sort(np.random.default_rng(self.seed).choice(rows, self.sample, replace=False))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one attack got, for one question.
+
+    success   the share of targets that were guessed right, ties counted by their chance; low to high is its 95 %
+              interval where the targets are a sample, and both are success where they are all
+    promised  what a claim of the release bounds, or None
+    blind     the best guess without the release
+    worst     the highest probability that any target's value got, or None where the attack has none
+    """
+
+    attack: str
+    question: str
+    targets: int
+    sampled: bool
+    success: float
+    low: float
+    high: float
+    blind: float
+    attribute: str | None = None
+    adversary: tuple[str, ...] = ()
+    promised: float | None = None
+    worst: float | None = None
+    witness: str | None = None
+    note: str | None = None
+
+    @property
+    def breach(self) -> bool:
+        """Whether a promise is exceeded."""
+        return self.promised is not None and self.worst is not None and self.worst > self.promised + SLACK
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether it did better than somebody without the release, beyond the chance of the sample."""
+        return self.low > self.blind + SLACK
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "breach": self.breach, "above_chance": self.above_chance}
+
+
+class Attack(ABC):
+    """One way to learn from a release what it should not tell. Changes nothing and writes nothing."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    reference: ClassVar[str]
+
+    @abstractmethod
+    def applies(self, release: Release) -> bool:
+        """Whether there is anything to attack."""
+
+    @abstractmethod
+    def run(self, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:
+        """A result for each question that the attack asks of this release."""
+
+
+def interval(success: float, targets: int, confidence: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share.
+
+    >>> [round(end, 3) for end in interval(0.5, 100)]
+    [0.404, 0.596]
+    """
+    if not targets:
+        return 0.0, 1.0
+    square = confidence**2 / targets
+    middle, half = (
+        success + square / 2,
+        confidence * math.sqrt(success * (1 - success) / targets + square / targets / 4),
+    )
+    return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))
+
+
+def bounds(success: float, targets: int, sampled: bool) -> dict[str, float]:
+    """`low` and `high` of a Result."""
+    low, high = interval(success, targets) if sampled else (success, success)
+    return {"low": low, "high": high}
