@@ -103,7 +103,7 @@ def policy_for(table: pl.DataFrame, rules: Sequence[Rule], method: str) -> Polic
     return Policy.of(
         {
             "version": 1,
-            "attributes": {n: {"role": "plain"} for n in table.columns if n not in named and n != "person"},
+            "attributes": {n: {"role": "quasi"} for n in table.columns if n not in named and n != "person"},
             "rules": [str(rule) for rule in rules],
             "person": "person" if "person" in table.columns else None,
             "publish": {"method": name, "variant": variant or "hardened", "suppress": suppress},
@@ -345,6 +345,9 @@ the files.
 small as can be, a stronger baseline. Rows that fit no group are left out; as in the paper, they count as published
 without their protected values, so that every combination of these is as likely as any other. Groups depend on what is
 protected alone, so each set is solved once and its seconds are those.
+
+With more than one rule, gd and uad lose less than `multi-sa, paper` and `single-attribute`, in KL and in the error of
+queries. Against the stronger `multi-sa` uad is behind in KL for a few rules, never in the error of queries.
 """
 
 

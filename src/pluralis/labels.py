@@ -90,12 +90,22 @@ def is_binned(domain: Sequence[object] | None) -> bool:
     return bool(domain) and all(isinstance(value, str) and _INTERVAL.fullmatch(value) for value in domain or ())
 
 
-def binned(numbers: pl.Series, labels: Sequence[str]) -> pl.Series:
-    """Each number (as text or number) as the interval it falls in; labels are in order.
+def in_order_of_numbers(labels: Sequence[str]) -> list[str]:
+    """Intervals by where they begin.
 
-    >>> binned(pl.Series([3, 7, None]), ["[0, 4]", "[5, 9]"]).to_list()
+    >>> in_order_of_numbers(["[10, 19]", "[0, 9]"])
+    ['[0, 9]', '[10, 19]']
+    """
+    return sorted(labels, key=lambda label: float(read_interval(label)[0]))
+
+
+def binned(numbers: pl.Series, labels: Sequence[str]) -> pl.Series:
+    """Each number (as text or number) as the interval it falls in.
+
+    >>> binned(pl.Series([3, 7, None]), ["[5, 9]", "[0, 4]"]).to_list()
     ['[0, 4]', '[5, 9]', None]
     """
+    labels = in_order_of_numbers(labels)
     lows = pl.Series([float(read_interval(label)[0]) for label in labels])
     values = numbers.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     at = lows.search_sorted(values.fill_null(lows[0]), side="right").cast(pl.Int64) - 1

@@ -68,6 +68,7 @@ class Plan:
     designs          per attribute, how those sets were drawn (`candidates`)
     claim            what is promised of them (`candidates`)
     subplans         what is published side by side, each on its own (`multi`); every one has all rows with a group here
+    breaks           what the methods of subtables do not stop (`multi`)
     rules            what all of them together keep (`multi`)
     dependencies     what an adversary is taken to know of how attributes go together (`multi`)
     sensitive_table  how the sensitive columns are published beside the groups (`decomposed`);
@@ -85,6 +86,7 @@ class Plan:
     designs: Mapping[str, Design] = field(default_factory=dict)
     claim: Literal["posterior", "set-size"] = "posterior"
     subplans: tuple[Subplan, ...] = ()
+    breaks: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     sensitive_table: Literal["joint", "marginals", "none", "auto"] = "joint"

@@ -111,8 +111,10 @@ class Schema:
     @cached_property
     def arrows(self) -> tuple[Arrow, ...]:
         """The rules in bits, none twice."""
-        bit = self.bit
-        return tuple(dict.fromkeys(Arrow(sum({bit[n] for n in r.knows}), bit[r.protects]) for r in self.rules))
+        return tuple(dict.fromkeys(map(self.arrow, self.rules)))
+
+    def arrow(self, rule: Rule) -> Arrow:
+        return Arrow(sum({self.bit[name] for name in rule.knows}), self.bit[rule.protects])
 
     @property
     def whole(self) -> int:
@@ -128,13 +130,11 @@ class Schema:
 
     def asked(self, tables: Sequence[Subtable], i: int) -> dict[str, int]:
         """How diverse each attribute must be that subtable i protects: the largest l of the rules it guards."""
-        bit = self.bit
         ls: dict[str, int] = {}
         for rule in self.rules:
-            if bit[rule.protects] & tables[i].protects:
-                arrow = Arrow(sum({bit[name] for name in rule.knows}), bit[rule.protects])
-                if reached(arrow.knows, (table.shows for table in tables)) & arrow.protects:
-                    ls[rule.protects] = max(rule.l, ls.get(rule.protects, 2))
+            arrow = self.arrow(rule)
+            if arrow.protects & tables[i].protects & reached(arrow.knows, (table.shows for table in tables)):
+                ls[rule.protects] = max(rule.l, ls.get(rule.protects, 2))
         return ls
 
 

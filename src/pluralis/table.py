@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -44,9 +45,15 @@ class Column:
     weight: float = 1.0
 
     def as_role(self, role: str) -> Column:
-        """The same column in another role; what is not quasi is not generalised."""
-        tree = {} if role == "quasi" else {"hierarchy": None, "leaf_of": None}
-        return replace(self, role=role, **tree)  # type: ignore[arg-type]
+        """The same column in another role: what is not quasi is not generalised; bins that are, are text like any."""
+        if role != "quasi":
+            return replace(self, role=role, hierarchy=None, leaf_of=None)
+        if self.is_number or all(str(a) < str(b) for a, b in pairwise(self.values)):
+            return replace(self, role=role)
+        order = sorted(range(len(self.values)), key=lambda code: str(self.values[code]))
+        place = np.empty(self.size, np.int32)
+        place[[*order, *range(len(order), self.size)]] = np.arange(self.size)
+        return replace(self, role=role, codes=place[self.codes], values=tuple(str(self.values[code]) for code in order))
 
     @property
     def size(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 
@@ -24,7 +25,7 @@ from pluralis.randomness import Key
 from pluralis.rules import Dependency, Rule, irreducible
 from pluralis.schema import Schema, Subtable
 
-SETS = 4_000  # of rules, for each method; 100,000 gave no failure either (docs/methods/uad.md)
+SETS = int(os.environ.get("PLURALIS_RULE_SETS", "4000"))  # 100,000 gave no failure either (docs/methods/uad.md)
 
 
 def drawn_rules(rng: random.Random) -> Schema:
@@ -74,14 +75,14 @@ def test_what_uad_and_gd_split_is_in_normal_form(seed: int) -> None:
         for tables in starts(schema):
             require_sound(schema, tables)
             assert schema.in_normal_form(tables)
-    assert circles > 100
+    assert circles > SETS // 40
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_what_gd_adds_back_leaves_it_in_normal_form_and_loses_less(seed: int) -> None:
     rng = random.Random(seed)
     grown = 0
-    for _ in range(60):
+    for _ in range(max(60, SETS // 100)):
         schema = drawn_rules(rng)
         likelihood = drawn_likelihood(len(schema.tied), rng.randrange(2**32))
         for before in starts(schema):

@@ -8,7 +8,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from pluralis.errors import ReleaseError
-from pluralis.labels import is_binned
+from pluralis.labels import in_order_of_numbers, is_binned
 from pluralis.release import MANIFEST, ColumnInfo, Release
 from pluralis.spelling import cores
 
@@ -46,7 +46,10 @@ def attributes_of(release: Release) -> dict[str, ColumnInfo]:
             infos[name] = info.model_copy(update={"name": name, "attribute": name})
     for name in manifest.parameters.get("l", {}):
         if name in infos:
-            infos[name] = infos[name].model_copy(update={"role": "sensitive"})
+            domain = infos[name].domain
+            if is_binned(domain):  # in a table that shows it openly they stand in the order of text
+                domain = tuple(in_order_of_numbers([str(label) for label in domain or ()]))
+            infos[name] = infos[name].model_copy(update={"role": "sensitive", "domain": domain})
     return infos
 
 

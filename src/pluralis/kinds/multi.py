@@ -49,7 +49,9 @@ def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
 
 def breaks(plan: Plan, table: Table) -> Iterator[str]:
     yield from common_breaks(plan, table)
-    yield EXACT
-    yield "combined knowledge: rules and adversaries speak of what each knows; whoever knows more may learn more"
+    if any(subplan.plan is None or subplan.plan.kind == "bucketized" for subplan in plan.subplans):
+        yield EXACT
+    if any(len(subplan.table.columns) > 1 for subplan in plan.subplans):
+        yield "combined knowledge: rules and adversaries speak of what each knows; whoever knows more may learn more"
     if any(subplan.plan is not None and len(subplan.table.sensitive) > 1 for subplan in plan.subplans):
         yield LINKED

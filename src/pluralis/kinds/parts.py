@@ -207,7 +207,9 @@ def column_info(column: Column, rows: Rows, policy: Policy) -> ColumnInfo:
 
 def refuse_taken_names(policy: Policy, kind: str) -> None:
     """Refuse columns that are called like one that a release of this kind has of its own."""
-    taken = [name for name in policy.sensitive if name == COUNT.name] if kind in ("bucketized", "sliced") else []
+    taken = (
+        [name for name in policy.sensitive if name == COUNT.name] if kind in ("bucketized", "multi", "sliced") else []
+    )
     if kind == "sliced":
         taken += [name for name in (*policy.quasi, *policy.named("plain")) if re.fullmatch(r"group_\d+", name)]
     if taken:

@@ -23,7 +23,7 @@ import numpy as np
 from pluralis.decomposable import Codes, Groups, Likelihood, hanging
 from pluralis.kernels.classes import refined
 from pluralis.methods.uad import split
-from pluralis.methods.versatile import Task, Versatile, grouping
+from pluralis.methods.versatile import Guarded, Task, grouping
 from pluralis.progress import stage
 from pluralis.schema import Arrow, Schema, Subtable, keeps
 from pluralis.table import Table
@@ -31,17 +31,14 @@ from pluralis.table import Table
 SAME = 1e-12  # gains that differ by less are equal
 
 
-class Gd(Versatile):
+class Gd(Guarded):
     """Split for each rule that does not hold, then add attributes back by KL divergence."""
 
     name: ClassVar[str] = "gd"
     title: ClassVar[str] = "a table for each rule that needs one, filled up with what tells most"
     paper: ClassVar[str] = "Jin, Zhang, Zhang, Das, Versatile Publishing, Algorithm 1"
-    guarantee: ClassVar[str] = (
-        "Every rule Q -> S : l holds over all tables together: knowing Q, each S has at most 1/l."
-    )
     breaks: ClassVar[tuple[str, ...]] = (
-        "correlation: how known and protected values go together can be learnt from all groups and used on one",
+        *Guarded.breaks,
         "algorithm: which attributes stand together was decided by what they tell of each other",
     )
 
@@ -49,7 +46,8 @@ class Gd(Versatile):
         likelihood = self._likelihood(task)
         with stage("adding attributes back"):
             filled = [filled_up(tables, task.schema, likelihood) for tables in starts(task.schema)]
-        return min(filled, key=lambda tables: likelihood.kl(tables) or 0.0)
+        lost = [likelihood.kl(tables) for tables in filled]
+        return min(zip(filled, lost, strict=True), key=lambda pair: np.inf if pair[1] is None else pair[1])[0]
 
     def _likelihood(self, task: Task) -> Likelihood:
         """KL divergence if protected attributes stand in Anatomy's groups, which depend on nothing else."""

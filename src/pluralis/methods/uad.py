@@ -17,22 +17,16 @@ from typing import ClassVar
 
 import networkx as nx
 
-from pluralis.methods.versatile import Task, Versatile
+from pluralis.methods.versatile import Guarded, Task
 from pluralis.schema import Arrow, Subtable
 
 
-class Uad(Versatile):
+class Uad(Guarded):
     """Colour, take the largest colour, add one attribute that it protects; again with what is left."""
 
     name: ClassVar[str] = "uad"
     title: ClassVar[str] = "tables of attributes that no rule keeps apart, each with one more that it protects"
     paper: ClassVar[str] = "Jin, Zhang, Zhang, Das, Versatile Publishing, Algorithm 2"
-    guarantee: ClassVar[str] = (
-        "Every rule Q -> S : l holds over all tables together: knowing Q, each S has at most 1/l."
-    )
-    breaks: ClassVar[tuple[str, ...]] = (
-        "correlation: how known and protected values go together can be learnt from all groups and used on one",
-    )
 
     def decompose(self, task: Task) -> Sequence[Subtable]:
         return split(task.schema.whole, task.schema.arrows)

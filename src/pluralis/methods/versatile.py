@@ -47,7 +47,10 @@ class Versatile(Method):
 
     kind: ClassVar[str] = "multi"
 
-    anonymizer: OneRule = Field(default="anatomy", description="the method for a subtable that protects something")
+    @property
+    def one_rule(self) -> str:
+        """The method for a subtable that protects something."""
+        return "anatomy"
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         refuse_k(policy, self.name)
@@ -61,12 +64,14 @@ class Versatile(Method):
             for i in range(len(tables)):
                 subplans.append(self._subplan(task, tables, i))
                 done((i + 1) / len(tables))
+        subplans += [_as_it_is([name], task) for name in _only_as_labels(subplans, schema)]
         group_of = np.full(table.rows, LEFT_OUT, np.int64)
         group_of[kept] = 0
         return Plan(
             kind=self.kind,
             group_of=group_of,
             subplans=tuple(subplans),
+            breaks=_breaks(self.one_rule) if any(subplan.plan for subplan in subplans) else (),
             rules=schema.rules,
             dependencies=schema.dependencies,
             notes=notes,
@@ -80,28 +85,44 @@ class Versatile(Method):
         schema, table, kept, policy, draw = task
         asked = schema.asked(tables, i)
         if not asked or not tables[i].open:  # no rule is about what stands in it
-            names = schema.names(tables[i].shows)
-            return Subplan(table.projected(names, (), kept), policy.of_part(names, {}, self.anonymizer))
+            return _as_it_is(schema.names(tables[i].shows), task)
         known, secrets = schema.names(tables[i].open), schema.names(tables[i].protects)
         part = table.projected(known, secrets, kept)
-        rules = policy.of_part(known, self.looked_at(asked, schema.dependencies), self.anonymizer)
+        rules = policy.of_part(known, self.looked_at(asked, schema.dependencies), self.one_rule)
         try:
-            plan = grouping(self.anonymizer, part, rules, draw.of(f"t{i + 1}"))
+            plan = grouping(self.one_rule, part, rules, draw.of(f"t{i + 1}"))
         except Infeasible as refusal:
             raise Infeasible(f"The table of {', '.join((*known, *secrets))}: {refusal}") from None
         return Subplan(part, rules, plan)
 
     def looked_at(self, asked: Mapping[str, int], dependencies: Sequence[Dependency]) -> dict[str, int]:
         """What a grouping has to look at. Of tied attributes that is the coarsest: where it differs, all others do."""
-        if self.anonymizer == "msb" or len(asked) == 1:
+        if self.one_rule == "msb" or len(asked) == 1:
             return dict(asked)
         for name in sorted(asked):
             if all(name in closure({other}, dependencies) for other in asked):
                 return {name: max(asked.values())}
         raise Infeasible(
             f"{', '.join(sorted(asked))} go together, and none of them follows from each other one, so that groups "
-            f"must be diverse in all of them at once. {self.anonymizer} cannot; set anonymizer: msb."
+            f"must be diverse in all of them at once. {self.one_rule} cannot; set anonymizer: msb."
         )
+
+
+class Guarded(Versatile):
+    """The same with a choice of method for what is protected."""
+
+    guarantee: ClassVar[str] = (
+        "Every rule Q -> S : l holds over all tables together: knowing Q, each S has at most 1/l."
+    )
+    breaks: ClassVar[tuple[str, ...]] = (
+        "correlation: how known and protected values go together can be learnt from all groups and used on one",
+    )
+
+    anonymizer: OneRule = Field(default="anatomy", description="the method for a subtable that protects something")
+
+    @property
+    def one_rule(self) -> str:
+        return self.anonymizer
 
 
 def grouping(method: str, table: Table, policy: Policy, draw: Draw) -> Plan:
@@ -110,6 +131,26 @@ def grouping(method: str, table: Table, policy: Policy, draw: Draw) -> Plan:
 
     seen = {name: column for name, column in table.columns.items() if name in policy.columns}
     return methods()[method]().plan(replace(table, columns=seen), policy, draw)
+
+
+def _as_it_is(names: Sequence[str], task: Task) -> Subplan:
+    """A subtable that has nothing to hide."""
+    return Subplan(task.table.projected(names, (), task.kept), task.policy.of_part(names, {}, "anatomy"))
+
+
+def _only_as_labels(subplans: Sequence[Subplan], schema: Schema) -> list[str]:
+    """Protected attributes that are nowhere shown as they are: labels do not say how common a value is."""
+    shown: set[str] = set()
+    for subplan in subplans:
+        labels = subplan.plan is not None and subplan.plan.kind == "generalized"
+        shown |= {c.name for c in subplan.table.columns.values() if not labels or c.role == "sensitive"}
+    return sorted({rule.protects for rule in schema.rules} - shown)
+
+
+def _breaks(method: str) -> tuple[str, ...]:
+    from pluralis.methods import methods
+
+    return methods()[method].breaks
 
 
 def schema_for(table: Table, policy: Policy, method: str) -> tuple[Schema, tuple[str, ...]]:
@@ -121,6 +162,17 @@ def schema_for(table: Table, policy: Policy, method: str) -> tuple[Schema, tuple
         )
     found = assumed(table, policy)
     rules = policy.in_force(found)
+    for name, attribute in policy.columns.items():
+        if attribute.role == "sensitive" and not any(rule.protects == name for rule in rules):
+            raise Infeasible(
+                f"l of {name!r} protects it from nobody, for no attribute is quasi. Give those that may be known role: "
+                "quasi, or write a rule or an adversary that says who knows what."
+            )
+        if attribute.model in ("recursive", "unique-distinct"):
+            raise Infeasible(
+                f"{name!r}: {method} keeps model: frequency, distinct or entropy, not {attribute.model}. Use one of "
+                "them."
+            )
     for rule, because in open_holes(rules, table, policy.coincidences, (*policy.dependencies, *found)):
         raise Infeasible(
             f"`{rule}` cannot be kept: in this table whoever knows {', '.join(because.knows)} knows {rule.protects}. "

@@ -84,7 +84,7 @@ def _of_values(published: pl.Series, column: ColumnInfo, original: pl.Series) ->
     domain = [name or _NONE for name in original.unique(maintain_order=True)]
     after: dict[str, float] = {}
     leaves = _leaves_of(column)
-    for label, rows in published.value_counts().iter_rows():
+    for label, rows in published.value_counts(name="\0rows").iter_rows():
         members = _members(label, column, leaves, domain)
         for member in members:
             after[member] = after.get(member, 0.0) + rows / len(members) / published.len()
@@ -92,7 +92,7 @@ def _of_values(published: pl.Series, column: ColumnInfo, original: pl.Series) ->
 
 
 def _by_name(column: ColumnInfo, after: dict[str, float], original: pl.Series) -> Distribution:
-    before = {name or _NONE: count / original.len() for name, count in original.value_counts().iter_rows()}
+    before = {name or _NONE: count / original.len() for name, count in original.value_counts(name="\0rows").iter_rows()}
     names = sorted(set(before) | set(after), key=lambda name: (-before.get(name, 0.0), name))
     distance = 0.5 * sum(abs(before.get(name, 0.0) - after.get(name, 0.0)) for name in names)
     shown, rest = names[:SHOWN], names[SHOWN:]
