@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,10 +26,16 @@ SLACK = 1e-9  # by which a share may exceed what was promised: rounding
 
 @dataclass(frozen=True)
 class Options:
-    """How many people to attack where not all, and which ones: `seed` decides no privacy."""
+    """How many people to attack where not all, and which ones: `seed` decides no privacy.
+
+    `folder` is where the release lies, for attacks on its files; `others` are other releases of the same people, the
+    earliest first.
+    """
 
     sample: int = SAMPLE
     seed: int = 0
+    folder: Path | None = None
+    others: tuple[Release, ...] = ()
 
     def targets(self, rows: int) -> npt.NDArray[np.int64]:
         """The rows to attack: all, or a drawn sample, in order."""

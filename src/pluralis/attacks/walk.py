@@ -38,7 +38,8 @@ def _steps(release: Release, table: str, number: int, claims: tuple[Claim, ...])
     rows, column = _rows(release, table)
     mine = rows.filter(pl.col(column) == number)
     if not mine.height:
-        raise InputError(f"There is no group {number}. Groups are {rows[column].min()} to {rows[column].max()}.")
+        groups = rows[column].drop_nulls().to_list()
+        raise InputError(f"There is no group {number}. Groups are {min(groups)} to {max(groups)}.")
     info = next(info for info in release.manifest.tables if column in info.names("group") and info.named("quasi"))
     known = info.names("quasi")
     yield f"Somebody looks for a person of whom {', '.join(known)} are known, and finds group {number}:"

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pluralis.attacks import Result
+from pluralis.attacks import Result, attacks
 
 
 def show_results(console: Console, results: Sequence[Result]) -> None:
@@ -35,6 +35,9 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         console.print(f"\n[bold red]{breaches} of {len(results)} results exceed what was promised.[/]")
     else:
         console.print(f"\n[green]No promise is exceeded[/] ({len(results)} questions asked).")
+    left = [name for name in attacks() if name not in {result.attack for result in results}]
+    if left:
+        console.print(f"[dim]Nothing to attack here for {', '.join(left)}.[/]")
     console.print(
         "right: people guessed right; blind: the best guess without the release; worst: the surest guess of all."
     )

@@ -1,0 +1,282 @@
+"""Functional dependency: whoever knows that x decides s learns s from what is published of x.
+
+Definition  For each claim "knowing Q, S at most 1/l" and each dependency X -> S, the adversary also knows which value
+            of S goes with each X. What the tables leave possible of X for a person of known Q is turned into values of
+            S, and intersected with what they leave possible of S itself.
+            multi     as in the intersection attack, the dependency being one more table; up to 8 rows every world
+                      in which people obey it is counted. `worst` is the largest posterior, or where worlds are not
+                      counted the largest share that a table with X gives to a value of S, and 1/candidates.
+            others    a row's candidates are the values of S of its group that go with a value of X of its group (of X,
+                      which need not be the same): 1/candidates. So noise is struck out, and slices are joined.
+            Where Q holds X, or decides it, S is known without the release: `blind` is 1.
+Reference   Jin, Zhang, Zhang, Das: Versatile Publishing for Privacy Preservation, Theorem 3.2.
+Exposed     multi, sliced, decomposed; bucketized and generalized tell no more by it than their groups do.
+Exact       what is ruled out is impossible; up to 8 rows of `multi` the posterior. Scores of `multi` are of drawn
+            targets above `sample`; those of other kinds are expected ones, of all rows.
+Promise     1/l where the release says that adversaries are taken to know the dependency (`dependencies` in its
+            parameters). Those that are only found in the original are measured, and bind nobody: the policy may have
+            called them coincidences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from pluralis.attacks.base import Attack, Options, Result
+from pluralis.attacks.intersection import (
+    FEW,
+    ROWS,
+    TID,
+    VALUE,
+    P,
+    Scores,
+    Source,
+    believed,
+    joined,
+    protecting,
+    scored,
+    shown_by,
+    size,
+    sources,
+    values_of,
+)
+from pluralis.attacks.piles import Law, Piles, beliefs, comparable, piles_of, propagated
+from pluralis.audit.coded import NotJudged
+from pluralis.dependencies import Coded, singles
+from pluralis.estimate.attributes import attributes_of
+from pluralis.estimate.subtables import Subtable, subtables
+from pluralis.release import GROUP, Claim, Release
+from pluralis.rules import Dependency, closure
+
+_KEY = "\0group"
+
+
+class Known(NamedTuple):
+    """A dependency, and whether the release says that adversaries know it."""
+
+    dependency: Dependency
+    declared: bool
+
+
+class FunctionalDependency(Attack):
+    name: ClassVar[str] = "dependency"
+    title: ClassVar[str] = "what one attribute tells of another"
+    reference: ClassVar[str] = "Jin, Zhang, Zhang, Das 2010, Theorem 3.2"
+
+    def applies(self, release: Release) -> bool:
+        return release.kind != "candidates" and any(claim.attribute for claim in release.manifest.claims)
+
+    def run(self, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:
+        known = dependencies_of(release, original)
+        if not known:
+            return []
+        attacked = _in_parts if release.kind == "multi" else _in_groups
+        return [replace(result, attack=self.name) for result in attacked(release, original, options, known)]
+
+
+def dependencies_of(release: Release, original: pl.DataFrame) -> list[Known]:
+    """What decides a protected attribute: what the release says, and what else the original shows."""
+    names = [name for name in attributes_of(release) if name in original.columns]
+    values = values_of(release, original, names)
+    protected = {claim.attribute for claim in release.manifest.claims}
+    declared = [Dependency.parse(text) for text in release.manifest.parameters.get("dependencies", [])]
+    columns = [_coded(values[name]) for name in names]
+    found = [d for d in singles(columns) if d not in declared] if original.height else []
+    every = [*(Known(d, True) for d in declared), *(Known(d, False) for d in found)]
+    return [k for k in every if k.dependency.decides in protected and k.dependency.attributes <= set(names)]
+
+
+def _coded(values: pl.Series) -> Coded:
+    codes = values.rank("dense").fill_null(0).cast(pl.Int32).to_numpy() - (0 if values.null_count() else 1)
+    return Coded(values.name, codes.astype(np.int32), int(codes.max(initial=-1)) + 1)
+
+
+def _result(
+    claim: Claim, secret: pl.Series, scores: Scores, asked: pl.DataFrame, sampled: bool, known: Known, note: str
+) -> Result:
+    result = scored(claim, secret, scores, asked, [], sampled, note)
+    return _asked(result, known)
+
+
+def _asked(result: Result, known: Known) -> Result:
+    """The result as one about a dependency; what nobody declared binds nobody."""
+    said = f"{result.question}, and that {known.dependency}"
+    if known.declared:
+        return replace(result, question=said)
+    note = "; ".join(filter(None, [result.note, "found in the original, not declared"]))
+    return replace(result, question=said, promised=None, note=note)
+
+
+def _function(release: Release, original: pl.DataFrame, dependency: Dependency) -> pl.DataFrame:
+    """The combinations of X and S that people have."""
+    return values_of(release, original, [*dependency.knows, dependency.decides]).unique().drop_nulls()
+
+
+# multi ----------------------------------------------------------------------------------------------------------
+
+
+def _in_parts(release: Release, original: pl.DataFrame, options: Options, known: list[Known]) -> Iterator[Result]:
+    parts, piles = subtables(release), piles_of(release)
+    shown = {name for part in parts for name in shown_by(part)}
+    drawn = options.targets(original.height)
+    for claim in protecting(release):
+        attribute = claim.attribute or ""
+        for of in known:
+            if of.dependency.decides != attribute or not of.dependency.attributes <= shown:
+                continue
+            knows = sorted(name for name in set(claim.adversary) if name in shown)
+            people = values_of(release, original, [*knows, attribute])
+            asked = people[drawn].with_columns(pl.Series(TID, np.arange(drawn.size))).rename({attribute: VALUE})
+            function = _function(release, original, of.dependency)
+            scores = _counted(piles, of.dependency, function, knows, asked) if piles else None
+            note = "every world was counted"
+            if scores is None:
+                note, notes = "what is ruled out is impossible; more may be", list[str]()
+                told = [*sources(parts, knows, attribute, notes), *_told(parts, knows, of.dependency, function, notes)]
+                scores = joined(told, attribute, asked, notes)
+            result = _result(claim, people[attribute], scores, asked, drawn.size < original.height, of, note)
+            open_ = attribute in closure(knows, [k.dependency for k in known])
+            yield replace(result, blind=1.0) if open_ else result
+
+
+def _told(
+    parts: list[Subtable], knows: list[str], dependency: Dependency, function: pl.DataFrame, notes: list[str]
+) -> Iterator[Source]:
+    """What parts say of X, turned into values of S."""
+    if len(dependency.knows) > 1:
+        return  # only where every world is counted
+    (x,) = dependency.knows
+    if x in knows:
+        yield function.select(x, dependency.decides, pl.lit(1.0).alias(P)), [x], "the dependency"
+        return
+    for source, by, name in sources(parts, knows, x, notes):
+        weighed = source if P in source.columns else source.with_columns(pl.lit(1.0).alias(P))
+        if size(weighed, function, [x]) > ROWS:
+            continue
+        turned = weighed.join(function, on=x).group_by(*by, dependency.decides).agg(pl.col(P).sum())
+        yield turned, by, name
+
+
+def _counted(
+    piles: Piles, dependency: Dependency, function: pl.DataFrame, knows: list[str], asked: pl.DataFrame
+) -> Scores | None:
+    """The share of worlds that obey the dependency, where there are few people."""
+    if piles.people > FEW:
+        return None
+    names = [*dependency.knows, dependency.decides]
+    codes = [piles.code(name, function[name]) for name in names]
+    law: Law = (names, set(zip(*(line.tolist() for line in codes), strict=True)))
+    try:
+        found = beliefs(piles, propagated(piles), knows, dependency.decides, [law])
+    except NotJudged:
+        return None
+    return None if found is None else believed(piles, found, knows, dependency.decides, asked)
+
+
+# groups ---------------------------------------------------------------------------------------------------------
+
+
+def _in_groups(release: Release, original: pl.DataFrame, _: Options, known: list[Known]) -> Iterator[Result]:
+    held = _held(release)
+    for claim in protecting(release):
+        attribute = claim.attribute or ""
+        for of in known:
+            if of.dependency.decides != attribute or len(of.dependency.knows) > 1:
+                continue
+            (x,) = of.dependency.knows
+            secret = values_of(release, original, [attribute])[attribute]
+            if x in claim.adversary:
+                yield _asked(_certain(claim, secret, release.manifest.rows), of)
+            elif x in held and attribute in held:
+                function = _function(release, original, of.dependency)
+                result = _of_rows(claim, secret, held[x], held[attribute], function, attribute)
+                if result is not None:
+                    yield _asked(result, of)
+
+
+def _certain(claim: Claim, secret: pl.Series, rows: int) -> Result:
+    """What is known without any release."""
+    likely = pl.DataFrame({TID: [0], VALUE: secret.head(1), P: [1.0]}) if secret.len() else None
+    asked = pl.DataFrame({TID: [0], VALUE: secret.head(1)})
+    assert likely is not None
+    result = scored(claim, secret, Scores(likely, exact=True), asked, [], False, "known without the release")
+    return replace(result, targets=rows, blind=1.0, promised=None)
+
+
+class Held(NamedTuple):
+    """The group of every row, and the values of each group with a weight."""
+
+    group: pl.Series
+    values: pl.DataFrame
+
+
+def _held(release: Release) -> dict[str, Held]:
+    """For each protected attribute the values that rows may have."""
+    tables, found = release.tables, {}
+    for info in release.manifest.tables:
+        if info.named("quasi") and not info.named("sensitive"):
+            continue
+        rows = tables[info.name]
+        if release.kind == "generalized":
+            group = rows[GROUP]
+        elif info.named("group"):
+            column = GROUP if release.kind != "sliced" else f"group_{info.name.removeprefix('slice_')}"
+            group = tables["quasi"][column]
+        else:
+            continue
+        weight = pl.col("count").sum() if info.named("count") else pl.len()
+        if info.named("attribute"):
+            parts = {str(name): part.rename({"value": str(name)})
+                     for (name,), part in rows.partition_by("attribute", as_dict=True).items()}  # fmt: skip
+        else:
+            parts = dict.fromkeys(info.names("sensitive"), rows)
+        for name, part in parts.items():
+            of = _typed(part[name], release, name)
+            values = part.select(pl.col(GROUP).alias(_KEY), of.alias(VALUE), pl.col("^count$"))
+            found[name] = Held(group, values.group_by(_KEY, VALUE).agg(weight.cast(pl.Float64).alias(P)))
+    return found
+
+
+def _typed(values: pl.Series, release: Release, name: str) -> pl.Series:
+    """Numbers that stand as text read again."""
+    number = attributes_of(release)[name].type == "number"
+    return values.cast(pl.Float64) if number and values.dtype == pl.String else comparable(values)
+
+
+def _of_rows(
+    claim: Claim, secret: pl.Series, x: Held, s: Held, function: pl.DataFrame, attribute: str
+) -> Result | None:
+    """Rows by their groups of x and of s; each pair of groups once, with its number of rows."""
+    pairs = pl.DataFrame({"x": x.group, "s": s.group}).drop_nulls().group_by("x", "s").agg(pl.len().alias("rows"))
+    pairs = pairs.with_row_index(TID)
+    name = next(column for column in function.columns if column != attribute)
+    turned = x.values.rename({VALUE: name, P: "\0x"}).join(function, on=name)
+    turned = turned.group_by(_KEY, attribute).agg(pl.col("\0x").sum()).rename({attribute: VALUE})
+    one = pairs.select(TID, pl.col("x").alias(_KEY))
+    if size(one, turned, [_KEY]) > ROWS or size(pairs.select(pl.col("s").alias(_KEY)), s.values, [_KEY]) > ROWS:
+        return None
+    by_x = one.join(turned, on=_KEY).select(TID, VALUE, "\0x")
+    by_s = pairs.select(TID, pl.col("s").alias(_KEY)).join(s.values, on=_KEY).select(TID, VALUE, P)
+    both = by_x.join(by_s, on=[TID, VALUE]).select(TID, VALUE, pl.col(P) * pl.col("\0x"))
+    each = both.group_by(TID).agg(pl.len().alias("fewest"), (pl.col(P).max() / pl.col(P).sum()).alias("top"))
+    each = each.join(pairs, on=TID)
+    if not each.height:
+        return None
+    worst = each.sort("fewest", "s").row(0, named=True)
+    asked = pl.DataFrame({TID: [0], VALUE: secret.head(1)})
+    empty = both.clear().with_columns(pl.col(TID).cast(pl.Int64))
+    result = scored(claim, secret, Scores(empty), asked, [], False, "what is ruled out is impossible; more may be")
+    rows = int(each["rows"].sum())
+    success = float((each["top"] * each["rows"]).sum()) / rows
+    where = f"group {worst['s']}"
+    return replace(
+        result, targets=rows, success=success, low=success, high=success, worst=1 / worst["fewest"], witness=where
+    )
+
+
+ATTACK = FunctionalDependency()

@@ -1,0 +1,176 @@
+"""Non-uniform prior: weighing the values of a published set by how common they are.
+
+Definition  A row publishes a set R that was drawn with a probability P(R | v), known by the design. Whoever takes
+            s(v) for how common values are believes v with s(v) P(R | v) / sum over R of the same. Two questions: with
+            the shares of the whole table, as a calibrated design states them or as all sets together show them; and
+            with the shares among people who are alike (`cell`: each quasi value that enough rows share, the largest
+            kinds of people first), learnt from their sets alone by expectation and maximisation. `success` is how
+            often the likeliest value is right, over the rows that a person may be. `worst` of the first is the
+            claim's own measure: by stated shares exactly 1/l; where nothing is stated, what is likely beyond doubt
+            (4.5 standard errors). `worst` of the second is the best guess, on average, in the most telling kind of
+            people.
+Reference   Sei, Ohsuga: Randomized Addition of Sensitive Attributes for l-diversity. SECRYPT 2014, and its hole.
+Exposed     randomized-addition: `variant: paper` on skewed data. A claim of `posterior` promises 1/l to whoever knows
+            how common values are overall; `set-size` promises nothing of it, and neither bounds the second question.
+Exact       the first `worst` over all sets. Kinds of people are looked for in at most ROWS rows; `success` of a
+            sample of people above `sample`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.addition import Design, different, likeliest, posteriors
+from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.holdings import View, codes_of, common, core_of, secrets_of, views
+from pluralis.attacks.knowledge import BOX, CLASS, SHARE, VALUE, Question, Targets, blind_guess, quasi_of
+from pluralis.audit.sets import best_guess
+from pluralis.estimate.attributes import attributes_of
+from pluralis.estimate.candidates import Candidates
+from pluralis.labels import number_text
+from pluralis.release import GROUP, Release
+
+ROWS = 50_000  # in which people who are alike are looked for
+CELL = 20  # rows for each value that there is, or the shares of a cell are chance
+CELLS = 100  # of each column, the largest
+STEPS = 60
+
+Sets = npt.NDArray[np.int32]
+
+
+class Cell(NamedTuple):
+    """People who are alike, by the rows of the release, and the shares of values that their sets make likeliest."""
+
+    told: str
+    rows: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.float64]
+    average: float  # how often the best guess is right, if the shares are
+
+
+class Prior(Attack):
+    name: ClassVar[str] = "prior"
+    title: ClassVar[str] = "non-uniform prior: how common the values of a set are"
+    reference: ClassVar[str] = "Sei and Ohsuga 2014"
+
+    def applies(self, release: Release) -> bool:
+        return release.kind == "candidates"
+
+    def run(self, release: Release, original: pl.DataFrame, options: Options) -> list[Result]:
+        estimator = release.estimator
+        assert isinstance(estimator, Candidates)
+        (view,) = views(release, quasi_of(release))
+        targets = Targets(view, original, options)
+        results = []
+        for name in secrets_of(release):
+            drawn = estimator.drawn[name]
+            results.append(self._overall(targets, name, drawn.sets, drawn.design, original))
+            cells = list(_cells(view, drawn.sets, drawn.design))
+            if cells:
+                results.append(self._alike(targets, name, drawn.sets, drawn.design, original, cells))
+        return results
+
+    def _overall(self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame) -> Result:
+        release = targets.view.release
+        question = Question(name, tuple(quasi_of(release)), (), _promised(release, name))
+        guess = targets.guess(question)
+        found = best_guess(sets, design)
+        stated = design.counts is not None and found.least <= 1 / design.l
+        if stated:
+            worst, note = 1 / design.l, "by the stated shares"
+        else:
+            worst = found.least if question.promised is not None else found.share
+            note = f"by the shares that the sets show about {found.share:.3g}, no less than {found.least:.3g}"
+        members = ", ".join(_text(design, member) for member in found.members)
+        return Result(
+            attack=self.name,
+            question=f"{question}, and how common each value is",
+            attribute=name,
+            adversary=question.adversary,
+            targets=guess.targets,
+            sampled=guess.sampled,
+            success=guess.success,
+            **bounds(guess.success, guess.targets, guess.sampled),
+            blind=blind_guess(release, original, name),
+            promised=question.promised,
+            worst=worst,
+            witness=f"the set {members}",
+            note=note,
+        )
+
+    def _alike(
+        self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame, cells: list[Cell]
+    ) -> Result:
+        """Everybody by the most telling kind of people that the person is of."""
+        release = targets.view.release
+        likely = posteriors(sets.astype(np.int64), common(sets, design.weight, design.counts), design.weight)
+        sure = np.zeros(len(sets))
+        for cell in sorted(cells, key=lambda cell: cell.average):
+            better = cell.rows[sure[cell.rows] < cell.average]
+            likely[better] = posteriors(sets[better].astype(np.int64), cell.shares, design.weight)
+            sure[better] = cell.average
+        top = max(cells, key=lambda cell: cell.average)
+        question = Question(name, tuple(quasi_of(release)), (), None)
+        guess = targets.scored(question, _believed(targets, name, sets, likely, design))
+        return Result(
+            attack=self.name,
+            question=f"{question}, and what people who are alike have",
+            attribute=name,
+            adversary=question.adversary,
+            targets=guess.targets,
+            sampled=guess.sampled,
+            success=guess.success,
+            **bounds(guess.success, guess.targets, guess.sampled),
+            blind=blind_guess(release, original, name),
+            worst=top.average,
+            witness=top.told,
+            note=f"learnt from the sets of {len(cells):,} kinds of people; `worst` is the average of one kind",
+        )
+
+
+def _promised(release: Release, name: str) -> float | None:
+    bounds_of = [1 / c.l for c in release.manifest.claims if c.attribute == name and c.model == "posterior" and c.l]
+    return min(bounds_of, default=None)
+
+
+def _cells(view: View, sets: Sets, design: Design) -> Iterator[Cell]:
+    """Kinds of people by each quasi column, and by all, that have rows enough."""
+    step = -(-len(sets) // ROWS)
+    columns = {column.name: codes_of([core_of(view.rows[column.name])])[0] for column in view.columns}
+    each = [[name] for name in columns]
+    for names in [*each, *([list(columns)] if len(columns) > 1 else [])]:
+        frame = pl.DataFrame({name: columns[name] for name in names}).with_row_index("\0row")
+        found = frame.group_by(names).agg(pl.col("\0row"), pl.len().alias("\0rows"))
+        found = found.filter(pl.col("\0rows") >= CELL * design.m * step).sort("\0rows", *names, descending=True)
+        for line in found.head(CELLS).iter_rows(named=True):
+            rows = np.asarray(line["\0row"], np.int64)
+            mine = sets[rows[::step]]
+            shares = likeliest(mine, design.weight, np.full(design.m, 1 / design.m), steps=STEPS)
+            every, count = different(mine, design.m)
+            average = float((posteriors(every, shares, design.weight).max(axis=1) * count).sum() / count.sum())
+            told = ", ".join(f"{name} = {view.rows[name][int(rows[0])]}" for name in names)
+            yield Cell(told, rows, np.asarray(shares), average)
+
+
+def _believed(targets: Targets, name: str, sets: Sets, likely: npt.NDArray[np.float64], design: Design) -> pl.DataFrame:
+    """The mean of what the sets say of the rows that each person may be."""
+    rows = targets.boxes.select(BOX, GROUP).join(targets.around, on=BOX)
+    row = rows[GROUP].to_numpy()
+    info = attributes_of(targets.view.release)[name]
+    codes = targets.view.domain(name).codes(design.series, info).to_numpy()
+    classes, values = np.repeat(rows[CLASS].to_numpy(), design.l), codes[sets[row].ravel()]
+    held = pl.DataFrame({CLASS: classes, VALUE: values, SHARE: likely[row].ravel()})
+    beliefs = held.group_by(CLASS, VALUE).agg(pl.col(SHARE).sum())
+    return beliefs.with_columns(pl.col(SHARE) / pl.col(SHARE).sum().over(CLASS))
+
+
+def _text(design: Design, code: int) -> str:
+    value = design.values[code]
+    return value if isinstance(value, str) else number_text(value)
+
+
+ATTACK = Prior()

@@ -1,0 +1,165 @@
+"""Skewness and similarity: how far what a group holds is from what everybody holds, and how alike its values are.
+
+Definition  For each sensitive attribute, over all groups: the largest ratio of a value's share in a group to its
+            share in the whole release (skewness: a rare value that a group makes likely); the largest distance
+            between the two distributions, variational (half the sum of differences), and for numbers and bins, which
+            are ordered, earth mover's (ranks 1 apart, the whole range 1); the share of people in whose group all
+            values lie within a tenth of the range (similarity). `success` is how often the likeliest value of the
+            rows that a person may be is the person's, beside `blind`, the commonest value overall; `worst` the
+            largest share, here of the group that raises a value most. The numbers stand in the note.
+Reference   Li, Li, Venkatasubramanian: t-Closeness. ICDE 2007.
+Exposed     every kind: l-diversity of any model says nothing of either. A score, never a promise.
+Exact       over all groups; `success` of a sample of people above `sample`. Text has no order and no classes here:
+            sensitive attributes have no hierarchy, so that three kinds of cancer cannot be told from three diseases.
+            For `decomposed` and `candidates` shares are weighed as `holdings` says.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.holdings import AT, PEOPLE, Held, View, secrets_of, views
+from pluralis.attacks.knowledge import SHARE, Question, Targets, blind_guess, quasi_of, shares
+from pluralis.estimate.attributes import attributes_of
+from pluralis.labels import read_interval
+from pluralis.release import Release
+
+NARROW = 0.1  # of the range of a number: values within it are alike
+
+
+class Skew(NamedTuple):
+    """What is measured over the groups of one attribute; the ordered ones are None for text."""
+
+    ratio: float
+    at: int  # the group of that ratio
+    share: float  # of the value there
+    prior: float  # and overall
+    distance: float
+    moved: float | None
+    narrow: float | None
+
+
+class Skewness(Attack):
+    name: ClassVar[str] = "skewness"
+    title: ClassVar[str] = "skewness and similarity: groups unlike the whole, values alike"
+    reference: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
+
+    def applies(self, release: Release) -> bool:
+        return bool(secrets_of(release))
+
+    def run(self, release: Release, original: pl.DataFrame, options: Options) -> list[Result]:
+        quasi, results = tuple(quasi_of(release)), []
+        for view in views(release, quasi):
+            mine = [name for name in secrets_of(release) if name in view.attributes]
+            if not mine:
+                continue
+            targets = Targets(view, original, options)
+            for name in mine:
+                (held,) = view.holding((name,), None)
+                skew = measured(held, name, _places(view, name))
+                if skew is not None:
+                    results.append(self._told(targets, name, skew, held.group, original))
+        return results
+
+    def _told(self, targets: Targets, name: str, skew: Skew, group: str, original: pl.DataFrame) -> Result:
+        view = targets.view
+        question = Question(name, tuple(column.name for column in view.columns), (), None)
+        guess = targets.guess(question)
+        said = [
+            f"a value goes from {skew.prior:.3g} overall to {skew.share:.3g} ({skew.ratio:.3g} times)",
+            f"distance of distributions {skew.distance:.3g}",
+        ]
+        if skew.moved is not None and skew.narrow is not None:
+            said.append(f"earth mover's {skew.moved:.3g}")
+            said.append(f"{skew.narrow:.1%} of people in groups whose values lie within a tenth of the range")
+        witness = ", ".join([*([view.name] if view.name else []), *view.told(group, skew.at)])
+        return Result(
+            attack=self.name,
+            question=str(question),
+            attribute=name,
+            adversary=question.adversary,
+            targets=guess.targets,
+            sampled=guess.sampled,
+            success=guess.success,
+            **bounds(guess.success, guess.targets, guess.sampled),
+            blind=blind_guess(view.release, original, name),
+            worst=skew.share,
+            witness=witness,
+            note="; ".join(said),
+        )
+
+
+def measured(held: Held, attribute: str, places: npt.NDArray[np.float64] | None) -> Skew | None:
+    """Skewness and similarity of the groups; `places` are those of the values in their range, if they have an order.
+
+    >>> rows = pl.DataFrame({AT: [1, 1, 2, 2], "x": [0, 0, 0, 1], PEOPLE: [1.0] * 4})
+    >>> measured(Held("group", ("x",), rows), "x", np.array([0.0, 1.0]))
+    Skew(ratio=2.0, at=2, share=0.5, prior=0.25, distance=0.25, moved=0.25, narrow=0.5)
+    """
+    counts = shares(held, attribute)
+    if not counts.height:
+        return None
+    if places is not None:  # codes are in the order of text
+        rank = pl.Series(np.argsort(np.argsort(places, kind="stable")))
+        counts = counts.with_columns(rank.gather(counts[attribute]).alias(attribute))
+        places = np.sort(places)
+    counts = counts.sort(AT, attribute)
+    code, share, people = (counts[name].to_numpy() for name in (attribute, SHARE, PEOPLE))
+    first = np.flatnonzero(counts[AT].ne(counts[AT].shift()).fill_null(True).to_numpy())
+    prior = np.bincount(code, people) / people.sum()
+    ratio = share / prior[code]
+    top = int(ratio.argmax())
+    # half the sum of differences; what a group does not hold differs by its prior
+    differs = np.add.reduceat(np.abs(share - prior[code]) - prior[code], first) + 1.0
+    moved = narrow = None
+    if places is not None and prior.size > 1:
+        moved = _earth(code, share, prior, first)
+        last = np.append(first[1:], code.size) - 1
+        alike = places[code[last]] - places[code[first]] <= NARROW * (places[-1] - places[0])
+        narrow = float(np.add.reduceat(people, first)[alike].sum() / people.sum())
+    return Skew(
+        float(ratio[top]), int(counts[AT][top]), float(share[top]), float(prior[code[top]]),
+        float(differs.max() / 2), moved, narrow,
+    )  # fmt: skip
+
+
+def _earth(
+    code: npt.NDArray[np.int64], share: npt.NDArray[np.float64], prior: npt.NDArray[np.float64], first: npt.NDArray
+) -> float:
+    """The largest earth mover's distance of a group from all: the mean difference of the two cumulative shares.
+
+    That of a group is constant, c, from one of its values a to the next, b; that of all, F, rises and is c at s.
+    """
+    F = np.cumsum(prior)
+    P = np.concatenate([[0.0], np.cumsum(F)])
+    total = np.cumsum(share)
+    before = np.repeat(total[first] - share[first], np.diff(first, append=code.size))
+    a, c = code, total - before
+    b = np.append(code[1:], prior.size)
+    b[np.append(first[1:], code.size) - 1] = prior.size
+    s = np.clip(np.searchsorted(F, c), a, b)
+    apart = c * (s - a) - (P[s] - P[a]) + (P[b] - P[s]) - c * (b - s)
+    sums = np.add.reduceat(apart, first) + P[code[first]]  # below its first value a group has nothing
+    return float(sums.max() / (prior.size - 1))
+
+
+def _places(view: View, name: str) -> npt.NDArray[np.float64] | None:
+    """Where published numbers, or the middles of bins, lie; None for text."""
+    texts = view.domain(name).texts.to_list()
+    info = attributes_of(view.release)[name]
+    try:
+        if info.type == "number" and not any(text.startswith("[") for text in texts):
+            return np.array([float(text) for text in texts])
+        if texts and all(text.startswith("[") for text in texts):
+            return np.array([sum(read_interval(text)) / 2 for text in texts])
+    except ValueError:
+        return None
+    return None
+
+
+ATTACK = Skewness()

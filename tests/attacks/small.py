@@ -1,0 +1,77 @@
+"""Small random tables, and releases of them, for the tests of several attacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from multi import Sub, multi_release
+from pluralis import Key, Policy, publish
+from pluralis.publish import Publication
+from pluralis.release import Release
+
+SHARES = [0.21, 0.2, 0.18, 0.16, 0.14, 0.11]
+FORMS = ("anatomy", "msb", "decomposition", "sloms", "randomized-addition", "bsgi", "mondrian", "uad", "gd")
+
+
+def people(seed: int, rows: int) -> pl.DataFrame:
+    """Names, ages, jobs and towns, with a disease and an insurer that have nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(rows)
+    return pl.DataFrame(
+        {
+            "name": pl.Series([f"Person{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}x" for i in order]),
+            "age": pl.Series([20 + int(a) for a in rng.integers(0, 60, rows)]),
+            "job": pl.Series([f"job {j}" for j in rng.integers(0, 5, rows)]),
+            "town": pl.Series([f"town {t}" for t in rng.permutation(rows)]),
+            "disease": pl.Series([f"illness{'abcdef'[d]}" for d in _spread(rng, rows)]),
+            "insurer": pl.Series([f"insurer{'abcd'[i]}" for i in rng.permutation(rows) % 4]),
+        }
+    )
+
+
+def _spread(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """Values of which none is more than a quarter of the rows."""
+    counts = np.floor(np.array(SHARES) * rows).astype(int)
+    rest = rng.permutation(6)[: rows - counts.sum()]
+    return rng.permutation(np.concatenate([np.repeat(np.arange(6), counts), rest]))
+
+
+def policy(form: str, l: int, **more: Any) -> Policy:
+    if form in ("uad", "gd"):
+        rules = [f"age, job, town -> disease : l={l}", "disease -> insurer : l=2"]
+        data: dict[str, Any] = {"version": 1, "rules": rules, "attributes": {"age": {"type": "number"}}}
+        return Policy.of(data | {"others": "drop", "publish": {"method": form}})
+    attributes: dict[str, Any] = {
+        "age": {"role": "quasi", "type": "number"},
+        "job": {"role": "quasi"},
+        "town": {"role": "quasi"},
+        "disease": {"role": "sensitive", "l": l},
+    }
+    if form == "sloms":
+        attributes |= {"insurer": {"role": "sensitive", "l": 2}, "town": {"role": "plain"}}
+    data = {"version": 1, "attributes": attributes, "others": "drop"}
+    data["publish"] = {"method": form, **({"suppress": 0.9} if form in ("sloms", "msb") else {}), **more}
+    return Policy.of(data | ({"k": 2} if form == "sloms" else {}))
+
+
+def released(table: pl.DataFrame, form: str, l: int, key: int = 1, **more: Any) -> Publication:
+    return publish(table, policy(form, l, **more), key=Key(bytes([key] * 32)))
+
+
+def dealt(table: pl.DataFrame, l: int, seed: int) -> np.ndarray:
+    """Groups from 1 of l or more rows, of different diseases where there are enough, numbered at random."""
+    rng = np.random.default_rng(seed)
+    groups = table.height // l
+    shuffled = rng.permutation(table.height)
+    order = shuffled[np.argsort(table["disease"].to_numpy()[shuffled], kind="stable")]
+    found = np.empty(table.height, np.int64)
+    found[order] = rng.permutation(groups)[np.arange(table.height) % groups] + 1
+    return found
+
+
+def dealt_multi(table: pl.DataFrame, l: int, seed: int) -> Release:
+    sub = Sub(["age", "job", "town", "disease"], ["disease"], dealt(table, l, seed).tolist())
+    return multi_release(table.to_dicts(), [sub, Sub(["insurer"])], [f"age, job, town -> disease : l={l}"])

@@ -1,0 +1,105 @@
+"""Sensitive background knowledge: planted violations are found, and the papers' own releases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from plants import DISEASES, JOBS, KINDS, Published, clean, planted
+from pluralis.attacks.background import ATTACK
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.homogeneity import ATTACK as HOMOGENEITY
+from pluralis.audit import audit
+from pluralis.errors import Infeasible
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from tables import DECOMPOSITION_1, SLOMS_1, policy_of
+
+OPTIONS = Options()
+STAFF: dict[str, Any] = {name: {"role": "quasi"} for name in ("gender", "zipcode", "birthday")}
+STAFF |= {name: {"role": "sensitive", "l": 2} for name in ("occupation", "salary")}
+
+
+def run(one: Published) -> list[Result]:
+    return ATTACK.run(one.release, one.original, OPTIONS) if ATTACK.applies(one.release) else []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_planted_links_are_found(kind: str) -> None:
+    """Each secret alone keeps 1/l: only whoever knows the job learns the disease."""
+    for seed in range(18):
+        one = planted("linked", kind, seed)
+        assert not any(result.breach for result in HOMOGENEITY.run(one.release, one.original, OPTIONS))
+        (found,) = [result for result in run(one) if result.breach]
+        assert (found.attribute, found.worst) == ("disease", 1.0)
+        assert "job = " in (found.witness or "")
+        assert "job" in found.adversary
+
+
+def test_clean_releases_raise_no_alarm() -> None:
+    for one in clean():
+        assert not [result for result in run(one) if result.breach]
+
+
+def test_s2_whoever_knows_an_occupation_learns_the_salary() -> None:
+    people: dict[str, Any] = {"gender": {"role": "quasi"}, "zipcode": {"role": "quasi"}}
+    people |= {"age": {"role": "quasi", "type": "number"}}
+    people |= {name: {"role": "sensitive", "l": 3} for name in ("occupation", "salary", "physician", "disease")}
+    slices = {"slices": [["occupation", "salary"], ["physician", "disease"]]}
+    knows = [["gender", "zipcode", "age", "occupation"]]
+    how: dict[str, Any] = {"method": "sloms", "k": 3, "adversaries": knows, "suppress": 0.7, "options": slices}
+    paper = publish(SLOMS_1, policy_of(people, variant="paper", **how), key=Key.test())
+    (breach,) = [result for result in ATTACK.run(paper, SLOMS_1, OPTIONS) if result.breach]
+    assert (breach.attribute, breach.adversary[-1], breach.worst) == ("salary", "occupation", 1.0)
+    assert breach.success > 0.6
+    default = publish(SLOMS_1, policy_of(people, **how), key=Key.test())
+    results = ATTACK.run(default, SLOMS_1, OPTIONS)
+    assert not any(result.breach for result in results)
+    assert len({(result.attribute, result.adversary) for result in results}) == 4 * 7  # every subset of three others
+
+
+def test_d1_the_occupation_gives_the_salary() -> None:
+    table = DECOMPOSITION_1.select(list(STAFF)).cast(pl.String)
+    knows = [["gender", "zipcode", "birthday", "occupation"]]
+    for i in range(5):
+        key = Key(bytes([i] * 32))
+        paper = publish(table, policy_of(STAFF, method="decomposition", variant="paper", adversaries=knows), key=key)
+        salary = next(r for r in ATTACK.run(paper, table, OPTIONS) if r.attribute == "salary")
+        assert salary.breach
+        assert salary.worst == 1.0
+        assert salary.success > 0.5
+        default = publish(table, policy_of(STAFF, method="decomposition", adversaries=knows), key=key)
+        assert not any(result.breach for result in ATTACK.run(default, table, OPTIONS))
+
+
+def two_secrets(seed: int, rows: int = 12) -> tuple[pl.DataFrame, dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    columns = {"age": rng.permutation(rows)}
+    columns |= {n: rng.choice(d[:4], rows) for n, d in (("disease", DISEASES), ("job", JOBS))}
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
+    attributes |= {name: {"role": "sensitive", "l": 2} for name in ("disease", "job")}
+    return pl.DataFrame(columns), attributes
+
+
+@pytest.mark.parametrize("method", ["bsgi", "decomposition"])
+def test_b3_d2_random_tables_as_the_papers_publish_them(method: str) -> None:
+    """A breach is reported exactly where the audit refuses the release; the default has none, or refuses."""
+    refused = 0
+    for seed in range(30):
+        table, attributes = two_secrets(seed)
+        knows = [["age"], ["age", "job"]] if seed % 2 else None
+        for variant in ("paper", "hardened"):
+            policy = policy_of(attributes, method=method, variant=variant, adversaries=knows)
+            try:
+                release = publish(table, policy, key=Key(bytes([seed] * 32)))
+            except Infeasible:
+                continue
+            results = [*ATTACK.run(release, table, OPTIONS), *HOMOGENEITY.run(release, table, OPTIONS)]
+            holds = audit(release, allow_test=True).holds
+            assert any(result.breach for result in results) == (not holds), (seed, variant)
+            assert holds or variant == "paper"
+            refused += not holds
+    assert refused >= 5

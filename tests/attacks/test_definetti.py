@@ -1,0 +1,217 @@
+"""The deFinetti attack: learns what goes with what where something does, and nothing where nothing does."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from multi import Sub, multi_release
+from pluralis import Key, Policy, publish
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.beliefs import Said, View, said_by
+from pluralis.attacks.definetti import ATTACK, learn
+from pluralis.io import read_table
+from pluralis.release import Release
+from tables import adult_policy
+
+VALUES = 6
+SHARES = [0.21, 0.2, 0.18, 0.16, 0.14, 0.11]
+FORMS: dict[str, dict[str, Any]] = {
+    "anatomy": {},
+    "msb": {"suppress": 0.5},
+    "decomposition": {},
+    "sloms": {"suppress": 0.9},
+    "multi": {},
+    "bsgi": {},
+    "mondrian": {},
+}
+
+
+def people(rng: np.random.Generator, rows: int, *, planted: bool) -> pl.DataFrame:
+    """Jobs, towns and ages, with a disease that the job decides, or that has nothing to do with anything."""
+    disease = rng.choice(VALUES, rows, p=SHARES)  # were they equally common, anatomy would always pair the same ones
+    job = (disease + 2) % VALUES if planted else rng.integers(0, VALUES, rows)
+    return pl.DataFrame(
+        {
+            "age": np.arange(rows) % 60 + 20,
+            "job": pl.Series([f"job {j}" for j in job]),
+            "town": pl.Series([f"town {t}" for t in rng.permutation(rows)]),
+            "disease": pl.Series([f"d{d}" for d in disease]),
+            "insurer": pl.Series([f"i{i}" for i in rng.integers(0, 4, rows)]),
+        }
+    )
+
+
+def published(table: pl.DataFrame, form: str, l: int, key: int) -> Release:
+    if form == "multi":  # dealt like cards
+        order = np.argsort(table["disease"].to_numpy(), kind="stable")
+        groups = np.empty(table.height, np.int64)
+        groups[order] = np.arange(table.height) % (table.height // l) + 1
+        sub = Sub(["age", "job", "town", "disease"], ["disease"], groups.tolist())
+        return multi_release(table.to_dicts(), [sub, Sub(["insurer"])], [f"age, job, town -> disease : l={l}"])
+    attributes: dict[str, Any] = {
+        "age": {"role": "quasi", "type": "number"},
+        "job": {"role": "quasi"},
+        "town": {"role": "quasi"},
+        "disease": {"role": "sensitive", "l": l},
+    }
+    if form == "sloms":
+        attributes |= {"insurer": {"role": "sensitive", "l": 2}, "town": {"role": "plain"}}
+    data: dict[str, Any] = {"version": 1, "attributes": attributes, "others": "drop"}
+    data["publish"] = {"method": form, **FORMS[form]}
+    return publish(table, Policy.of(data | ({"k": 2} if form == "sloms" else {})), key=Key(bytes([key] * 32)))
+
+
+def attack(release: Release, table: pl.DataFrame) -> Result:
+    return next(result for result in ATTACK.run(release, table, Options()) if result.attribute == "disease")
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("bsgi", "mondrian")])
+def test_a_secret_that_a_quasi_value_decides_is_found(form: str) -> None:
+    for seed in range(11):
+        rng = np.random.default_rng(seed)
+        l = 2 + seed % 3
+        table = people(rng, 240 + 30 * (seed % 3), planted=True)
+        result = attack(published(table, form, l, seed + 1), table)
+        assert result.success > max(0.9, 1.5 / l), (seed, result)
+        assert result.above_chance
+        assert not result.breach
+        assert result.promised is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_is_learnt_where_nothing_goes_together(form: str) -> None:
+    right = targets = 0.0
+    for seed in range(10):
+        l = 2 + seed % 2
+        table = people(np.random.default_rng(100 + seed), 120, planted=False)
+        result = attack(published(table, form, l, seed + 1), table)
+        assert not result.breach
+        assert result.success < 1 / l + 5 * math.sqrt(1 / l * (1 - 1 / l) / result.targets), (seed, result)
+        right, targets = right + (result.success - 1 / l) * result.targets, targets + result.targets
+    assert right / targets < 4 * 0.5 / math.sqrt(targets)
+
+
+def test_a_large_share_of_rows_is_a_sample() -> None:
+    table = people(np.random.default_rng(1), 240, planted=True)
+    release = published(table, "anatomy", 3, 1)
+    (result,) = ATTACK.run(release, table, Options(sample=100, seed=3))
+    assert (result.targets, result.sampled) == (100, True)
+    assert result.low < result.success <= result.high + 1e-9
+    assert result == ATTACK.run(release, table, Options(sample=100, seed=3))[0]
+
+
+def naive(said: Said) -> list[dict[str, float]]:
+    """The probabilities of each row's values, over all ways to hand them out, by the same rule of ending."""
+    n, lines = said.of_row.size, said.rows.codes
+    groups = [np.flatnonzero(said.of_row == g).tolist() for g in range(said.starts.size - 1)]
+    held = [
+        [int(said.code[e]) for e in range(said.starts[g], said.starts[g + 1]) for _ in range(int(said.count[e]))]
+        for g in range(len(groups))
+    ]
+    chance = [dict.fromkeys(range(said.values.len()), 0.0) for _ in range(n)]
+    for rows, values in zip(groups, held, strict=True):
+        for row in rows:
+            for value in values:
+                chance[row][value] += 1 / len(values)
+    best: list[int | None] = [None] * n
+    for last in (False, True):
+        for _ in range(1 if last else 50):
+            both = list(zip(_model(lines, chance, said.values.len()), lines, strict=True))
+            chance = [dict.fromkeys(range(said.values.len()), 0.0) for _ in range(n)]
+            for rows, values in zip(groups, held, strict=True):
+                ways = list(permutations(values))
+                weigh = [
+                    math.exp(sum(log[line[r], v] for log, line in both for r, v in zip(rows, way, strict=True)))
+                    for way in ways
+                ]
+                for way, weight in zip(ways, weigh, strict=True):
+                    for row, value in zip(rows, way, strict=True):
+                        chance[row][value] += weight / sum(weigh)
+            now = [max(c, key=lambda v, c=c: (round(c[v], 12), -v)) for c in chance]
+            moved, best = sum(a != b for a, b in zip(now, best, strict=True)), list(now)
+            if moved <= 0.01 * n:
+                break
+    return [{str(said.values[v]): p for v, p in c.items() if p > 0} for c in chance]
+
+
+def _model(lines: np.ndarray, chance: list[dict[int, float]], values: int) -> list[np.ndarray]:
+    logs = []
+    for line in lines:
+        tally = np.ones((int(line.max()) + 1, values))
+        for row, code in enumerate(line):
+            for value, p in chance[row].items():
+                tally[code, value] += p
+        logs.append(np.log(tally / tally.sum(axis=0)))
+    return logs
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_probabilities_are_those_of_all_ways_to_hand_out_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(4, 9))
+    table = pl.DataFrame(
+        {
+            "job": [f"j{v}" for v in rng.integers(0, 3, rows)],
+            "town": [f"t{v}" for v in rng.integers(0, 4, rows)],
+            "disease": [f"d{v}" for v in rng.permutation(rows) % 4],
+        }
+    )
+    attributes: dict[str, Any] = {
+        "job": {"role": "quasi"},
+        "town": {"role": "quasi"},
+        "disease": {"role": "sensitive", "l": min(2 + seed % 2, rows // -(-rows // 4))},
+    }
+    policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+    (said,) = said_by(publish(table, policy, key=Key(bytes([seed + 1] * 32))))
+    cells = learn(said).cells
+    for row, expected in enumerate(naive(said)):
+        held = slice(int(cells.begin[row]), int(cells.end[row]))
+        found = {str(said.values[int(v)]): p for v, p in zip(cells.code[held], cells.share[held], strict=True)}
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_groups_of_many_rows_keep_their_sums() -> None:
+    table = people(np.random.default_rng(5), 60, planted=True)
+    release = published(table, "anatomy", 2, 1)
+    one = release.tables["quasi"].with_columns(group=(pl.col("group") - 1) // 6 + 1)
+    values = release.tables["sensitive"].with_columns(group=(pl.col("group") - 1) // 6 + 1)
+    values = values.group_by("group", "disease").agg(pl.col("count").sum()).sort("group", "disease")
+    merged = Release(release.manifest, {"quasi": one.sort("group"), "sensitive": values})
+    (said,) = said_by(merged)
+    cells = learn(said).cells
+    totals = np.zeros((said.starts.size - 1, said.values.len()))
+    for row, group in enumerate(said.of_row):
+        held = slice(int(cells.begin[row]), int(cells.end[row]))
+        assert cells.share[held].sum() == pytest.approx(1)
+        np.add.at(totals[group], cells.code[held], cells.share[held])
+    group = np.repeat(np.arange(said.starts.size - 1), np.diff(said.starts))
+    assert totals[group, said.code] == pytest.approx(said.count, abs=0.05)
+
+
+def test_whoever_may_be_several_rows_is_believed_by_their_mean() -> None:
+    table = pl.DataFrame({"job": list("aabb"), "disease": ["flu", "hiv", "flu", "gout"]})
+    attributes: dict[str, Any] = {"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
+    policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+    (said,) = said_by(publish(table, policy, key=Key.test()))
+    ((_, beliefs, rows),) = View.of(said, ["job"]).beliefs(table, np.arange(4))
+    assert rows.tolist() == [2, 2, 2, 2]
+    assert beliefs.sum(axis=1) == pytest.approx(np.ones(4))
+    assert beliefs[0].tolist() == beliefs[1].tolist()
+
+
+@pytest.mark.parametrize(("l", "expected"), [(2, 0.81), (3, 0.63), (5, 0.42)])
+def test_adult(adult: Path, l: int, expected: float) -> None:
+    """THREATS.md: anatomised Adult, occupation; the seven quasi attributes of `adult_policy`."""
+    table = read_table(adult)
+    release = publish(table, adult_policy(l, method="anatomy"), key=Key(bytes([1] * 32)))
+    (result,) = ATTACK.run(release, table, Options(sample=100_000))
+    assert result.success == pytest.approx(expected, abs=0.03)
+    assert not result.sampled
+    assert result.blind == pytest.approx(0.134, abs=0.001)

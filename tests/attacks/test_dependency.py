@@ -1,0 +1,237 @@
+"""Functional dependencies: joined to several tables, to sets and to slices."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from attacks.test_intersection import decomposed, people_of
+from multi import Sub, multi_release
+from naive_versatile import beliefs, highest
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.dependency import ATTACK, dependencies_of
+from pluralis.errors import Infeasible
+from pluralis.policy import Policy
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from pluralis.release import Claim, Manifest, Release
+from pluralis.rules import Dependency
+from sketches_multi import filled, names_of, schema
+from tables import policy_of
+from worlds_decomposed import Tiny
+
+
+def run(release: Release, original: pl.DataFrame, **options: int) -> list[Result]:
+    return list(ATTACK.run(release, original, Options(**options)))
+
+
+def breached(results: list[Result]) -> list[str]:
+    return [result.question for result in results if result.breach]
+
+
+# several tables -------------------------------------------------------------------------------------------------
+
+
+def chained(rows: int, declared: bool = True) -> tuple[Release, pl.DataFrame]:
+    """q beside x, and s alone: s cannot be reached from q, unless one knows which s goes with x."""
+    people = [{"q": f"q{i}", "x": f"x{i % 12}", "s": f"s{i % 12 % 4}"} for i in range(rows)]
+    release = multi_release(people, [Sub("qx"), Sub("s")], ["q -> s : l=2"], ["x -> s"] if declared else [])
+    return release, pl.DataFrame(people)
+
+
+@pytest.mark.parametrize("rows", [6, 8, 48, 1200])
+def test_a_dependency_leads_around(rows: int) -> None:
+    (result,) = run(*chained(rows))
+    assert result.question == "s, knowing q, and that x -> s"
+    assert (result.worst, result.success, result.promised, result.breach) == (1.0, 1.0, 0.5, True)
+    assert result.blind < 0.5
+    assert result.above_chance
+
+
+def test_what_is_only_found_is_measured_and_binds_nobody() -> None:
+    release, people = chained(1200, declared=False)
+    (result,) = run(release, people)
+    assert (result.worst, result.promised, result.breach) == (1.0, None, False)
+    assert result.note is not None
+    assert result.note.endswith("found in the original, not declared")
+    assert dependencies_of(release, people)[0].dependency == Dependency.parse("x -> s")
+
+
+def test_whoever_knows_the_left_side_needs_no_release() -> None:
+    people = chained(48)[1]
+    more = multi_release(people.to_dicts(), [Sub("qx"), Sub("s")], ["x -> s : l=2"], ["x -> s"])
+    (result,) = run(more, people)
+    assert (result.worst, result.blind, result.above_chance) == (1.0, 1.0, False)
+
+
+@pytest.mark.parametrize("method", ["gd", "uad"])
+def test_the_default_is_not_broken(method: str) -> None:
+    random, made = Random(1), 0
+    for i in range(30):
+        rows = random.choice([8, 24, 80])
+        kinds = [random.randrange(6) for _ in range(rows)]
+        people = pl.DataFrame(
+            {"q": [f"q{random.randrange(5)}" for _ in kinds], "x": [f"x{k}" for k in kinds],
+             "s": [f"s{k % 4}" for k in kinds], "z": [f"z{random.randrange(3)}" for _ in kinds]}
+        )  # fmt: skip
+        data = {
+            "version": 1,
+            "rules": ["q -> s : l=2", "z -> s : l=2"],
+            "dependencies": ["x -> s"],
+            "attributes": {"x": {"role": "quasi"}},
+            "publish": {"method": method},
+        }
+        try:
+            release = publish(people, Policy.of(data), key=Key(bytes([i] * 32)))
+        except Infeasible:
+            continue
+        assert not breached(run(release, people))
+        made += 1
+    assert made >= 20
+
+
+def test_agrees_with_all_worlds() -> None:
+    random, compared, beyond = Random(2), 0, 0
+    while compared < 40:
+        subs, rule = schema(random)
+        names = names_of(subs)
+        x = random.choice([name for name in names if name != rule.protects])
+        sketch = filled(random, subs, rule, Dependency(knows=(x,), decides=rule.protects))
+        if sketch is None:
+            continue
+        possible = sketch.worlds
+        results = [r for r in run(sketch.release, pl.DataFrame(sketch.people)) if r.question.endswith(f"{sketch.tie}")]
+        claims = [claim for claim in sketch.release.manifest.claims if claim.attribute == rule.protects]
+        for claim, result in zip(claims, results, strict=True):
+            believed = beliefs(possible, claim.adversary, rule.protects)
+            real = {tuple(person[name] for name in claim.adversary) for person in sketch.people}
+            assert result.note == "every world was counted"
+            assert result.worst == pytest.approx(highest({key: believed[key] for key in real}))
+            beyond += result.breach
+            compared += 1
+    assert beyond > 10
+
+
+# sets and slices ------------------------------------------------------------------------------------------------
+
+
+def with_dependencies(release: Release, *texts: str) -> Release:
+    parameters = {**release.manifest.parameters, "dependencies": list(texts)}
+    return Release(release.manifest.model_copy(update={"parameters": parameters}), release.tables)
+
+
+def noisy(random: Random, groups: int, planted: set[int]) -> tuple[Release, pl.DataFrame]:
+    """Two jobs in each group, both of one pay, and a pay as noise: of a job of the group, unless planted."""
+    rows, group_of, sets = [], [], {}
+    for g in range(1, groups + 1):
+        pay = random.choice("uvw")
+        jobs = random.sample([f"{pay}{i}" for i in range(4)], 2)
+        rows += [(job, pay) for job in jobs]
+        group_of += [g, g]
+        other = random.choice([p for p in "uvw" if p != pay])
+        sets[g] = (frozenset(jobs), frozenset({pay, other}) if g in planted else frozenset({pay}))
+    tiny = Tiny(tuple(rows), tuple(group_of), sets)
+    l = 2 if planted else 1
+    release = decomposed(tiny, "none", [(("age",), "s1", l)])
+    return with_dependencies(release, "s0 -> s1"), people_of(tiny)
+
+
+def test_planted_noise_is_struck_out() -> None:
+    """A pay that no job of the group goes with: one candidate is left where two are published."""
+    random = Random(3)
+    for _ in range(30):
+        groups = random.randint(4, 12)
+        release, people = noisy(random, groups, {random.randint(1, groups), random.randint(1, groups)})
+        (result,) = run(release, people)
+        assert (result.worst, result.promised, result.breach) == (1.0, 0.5, True)
+
+
+def sliced(groups: list[tuple[list[str], list[str]]]) -> tuple[Release, pl.DataFrame]:
+    """Pairs of groups: the jobs of one slice and the pays of the other; a row for each pair of places."""
+    rows, jobs, pays = [], [], []
+    for g, (some, others) in enumerate(groups, 1):
+        rows += [(g, g)] * len(some)
+        jobs += [(g, job, some.count(job)) for job in sorted(set(some))]
+        pays += [(g, pay, others.count(pay)) for pay in sorted(set(others))]
+    tables = {
+        "quasi": pl.DataFrame([("*", *row) for row in rows], schema=["age", "group_1", "group_2"], orient="row"),
+        "slice_1": pl.DataFrame(jobs, schema=["group", "job", "count"], orient="row"),
+        "slice_2": pl.DataFrame(pays, schema=["group", "pay", "count"], orient="row"),
+    }
+    roles = {"age": "quasi", "job": "sensitive", "pay": "sensitive", "group_1": "group", "group_2": "group"}
+    infos = [
+        {"name": name, "file": f"{name}.parquet",
+         "columns": [{"name": c, "role": roles.get(c, c), "attribute": c if c in ("age", "job", "pay") else None,
+                      "type": "number" if kind.is_numeric() else "text"} for c, kind in table.schema.items()]}
+        for name, table in tables.items()
+    ]  # fmt: skip
+    claim = Claim(rule="", model="frequency", adversary=("age",), attribute="pay", l=2)
+    manifest = Manifest.model_validate(
+        {"method": "by hand", "variant": "none", "kind": "sliced", "rows": len(rows), "suppressed": 0,
+         "claims": [claim], "breaks": [], "tables": infos,
+         "parameters": {"l": {"job": 2, "pay": 2}, "dependencies": ["job -> pay"]}}
+    )  # fmt: skip
+    people = [(job, job[0]) for some, _ in groups for job in some]
+    return Release(manifest, tables), pl.DataFrame(people, schema=["job", "pay"], orient="row").with_columns(age=0)
+
+
+def test_planted_slices_are_joined() -> None:
+    """Jobs of one pay in one slice leave one of the pays of the other."""
+    random = Random(4)
+    for _ in range(30):
+        clean = [(["u1", "v1"], ["u", "v"]), (["u2", "w1"], ["u", "w"]), (["v2", "w2"], ["v", "w"])]
+        groups = [random.choice(clean) for _ in range(random.randint(3, 8))]
+        assert not breached(run(*sliced(groups)))
+        pay = random.choice("uvw")
+        groups.insert(random.randrange(len(groups)), ([f"{pay}1", f"{pay}2"], [pay, "u" if pay != "u" else "v"]))
+        (result,) = run(*sliced(groups))
+        assert (result.worst, result.breach) == (1.0, True)
+        assert result.witness is not None
+        assert result.witness.startswith("group ")
+
+
+# clean releases of other kinds ----------------------------------------------------------------------------------
+
+ATTRIBUTES: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
+ATTRIBUTES |= {name: {"role": "sensitive", "l": 2} for name in ("job", "pay")}
+
+
+@pytest.mark.parametrize("method", ["bsgi", "mondrian", "decomposition", "sloms", "msb"])
+def test_no_false_alarm(method: str) -> None:
+    """Nothing is promised of dependencies there; what is measured is shown."""
+    random, made = Random(5), 0
+    for i in range(12):
+        kinds = random.sample([k % 8 for k in range(48)], 48)
+        people = pl.DataFrame(
+            {"age": [random.randint(1, 90) for _ in kinds], "job": [f"j{k}" for k in kinds],
+             "pay": [f"p{k % 4}" for k in kinds]}
+        )  # fmt: skip
+        try:
+            release = publish(people, policy_of(ATTRIBUTES, method=method, suppress=0.3), key=Key(bytes([i] * 32)))
+        except Infeasible:
+            continue
+        results = run(release, people)
+        assert [result.attribute for result in results] == ["pay"] * len(results)
+        assert results
+        assert not breached(results)
+        made += 1
+    assert made >= 8
+
+
+def test_a_table_without_dependencies_gives_no_result() -> None:
+    random = Random(6)
+    people = pl.DataFrame({"age": [random.randint(1, 5) for _ in range(40)], "ill": ["a", "b", "c", "d"] * 10})
+    attributes = {"age": {"role": "quasi", "type": "number"}, "ill": {"role": "sensitive", "l": 2}}
+    release = publish(people, policy_of(attributes, method="anatomy"), key=Key.test())
+    assert ATTACK.applies(release)
+    assert run(release, people) == []
+
+
+def test_a_quasi_attribute_that_decides_the_secret() -> None:
+    people = pl.DataFrame({"job": [f"j{i % 8}" for i in range(48)], "pay": [f"p{i % 8 % 4}" for i in range(48)]})
+    attributes = {"job": {"role": "quasi"}, "pay": {"role": "sensitive", "l": 2}}
+    (result,) = run(publish(people, policy_of(attributes, method="anatomy"), key=Key.test()), people)
+    assert (result.worst, result.success, result.blind, result.promised) == (1.0, 1.0, 1.0, None)

@@ -1,0 +1,101 @@
+"""Homogeneity: planted violations are found, clean releases raise none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from plants import KINDS, Published, by_hand, claim, clean, planted, planted_multi
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.homogeneity import ATTACK
+from pluralis.audit import audit
+from pluralis.errors import Infeasible
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from pluralis.release import Release
+from tables import PATIENTS, patients_policy, policy_of
+
+OPTIONS = Options()
+
+
+def run(one: Published) -> list[Result]:
+    return ATTACK.run(one.release, one.original, OPTIONS) if ATTACK.applies(one.release) else []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["homogeneous", "too common", "spelled differently"])
+def test_planted_violations_are_found(form: str, kind: str) -> None:
+    for seed in range(6):
+        one = planted(form, kind, seed)
+        found = [result for result in run(one) if result.breach]
+        assert found, (form, kind, seed)
+        assert not audit(one.release).holds
+        assert all(result.attribute == "disease" for result in found)
+        if form == "homogeneous":
+            assert max(result.worst or 0 for result in found) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_planted_in_a_table_of_several(seed: int) -> None:
+    for form in ("homogeneous", "linked"):
+        assert any(result.breach for result in run(planted_multi(form, seed)))
+
+
+def test_clean_releases_raise_no_alarm() -> None:
+    for one in clean():
+        assert not [result for result in run(one) if result.breach]
+
+
+def test_patients_by_hand() -> None:
+    """Two rows of flu and one of hiv in one group, hiv and gout in the other: 2/3, and 2/3 · 3/5 + 1/2 · 2/5 right."""
+    people = pl.DataFrame(
+        {
+            "age": [1, 2, 3, 4, 5],
+            "zip": ["z0"] * 5,
+            "disease": ["flu", "flu", "hiv", "hiv", "gout"],
+            "job": list("abcde"),
+        }
+    )
+    release = by_hand("bucketized", people, [0, 0, 0, 1, 1], [claim("disease", 2, "age", "zip")])
+    (disease,) = [r for r in ATTACK.run(release, people, OPTIONS) if r.attribute == "disease"]
+    assert (disease.worst, disease.promised, disease.breach, disease.witness) == (2 / 3, 0.5, True, "group 1")
+    assert disease.success == pytest.approx(2 / 5 + 1 / 5)
+    assert (disease.blind, disease.targets, disease.low, disease.high) == (0.4, 5, disease.success, disease.success)
+
+
+def test_b2_a_skewed_attribute_in_the_paper_s_variant() -> None:
+    """9 flu and 1 hiv become one class that is 90 % flu; the default refuses to publish."""
+    table = pl.DataFrame({"age": range(10), "disease": ["flu"] * 9 + ["hiv"]})
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
+    people = table.with_columns(pl.lit("z0").alias("zip"), pl.Series("job", [f"j{i}" for i in range(10)]))
+    release = by_hand("generalized", people, [0] * 10, [claim("disease", 2, "age", "zip")])
+    result = next(r for r in ATTACK.run(release, people, OPTIONS) if r.attribute == "disease")
+    assert (result.worst, result.breach) == (0.9, True)
+    with pytest.raises(Infeasible, match="cannot be 2-diverse"):
+        publish(table, policy_of(attributes, method="bsgi"), key=Key.test())
+
+
+def test_d4_a_residual_row_that_doubles_the_primary_value() -> None:
+    table = pl.DataFrame({"age": range(5), "job": list("abbcc"), "pay": list("vwxyz")})
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
+    attributes |= {name: {"role": "sensitive", "l": 2} for name in ("job", "pay")}
+    for i in range(5):
+        key = Key(bytes([i] * 32))
+        paper = publish(table, policy_of(attributes, method="decomposition", variant="paper"), key=key)
+        (job,) = [result for result in ATTACK.run(paper, table, OPTIONS) if result.attribute == "job"]
+        assert job.breach
+        assert job.worst == pytest.approx(2 / 3)  # both rows of one value are in the group of three
+        default = publish(table, policy_of(attributes, method="decomposition"), key=key)
+        assert not any(result.breach for result in ATTACK.run(default, table, OPTIONS))
+
+
+def test_distinct_diversity_promises_no_share() -> None:
+    policy = patients_policy(2)
+    release = publish(PATIENTS, policy, key=Key.test())
+    distinct = tuple(c.model_copy(update={"model": "distinct"}) for c in release.manifest.claims)
+    weak = Release(release.manifest.model_copy(update={"claims": distinct}), release.tables)
+    (result,) = ATTACK.run(weak, PATIENTS, OPTIONS)
+    assert result.promised is None
+    assert not result.breach

@@ -1,0 +1,256 @@
+"""What a release says of people, against an enumeration of all worlds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import worlds_tables
+from multi import Sub, multi_release
+from naive_versatile import beliefs as multi_beliefs
+from naive_versatile import worlds as multi_worlds
+from plants import DISEASES, JOBS, QUASI, SECRETS, believed, by_hand, claim, people_in_groups
+from pluralis.attacks import knowledge
+from pluralis.attacks.base import Options
+from pluralis.attacks.holdings import Domain, views
+from pluralis.attacks.homogeneity import weakest_set
+from pluralis.attacks.knowledge import CLASS, SHARE, VALUE, Question, Targets, questions, weakest, worlds_of
+from pluralis.labels import read_interval, read_set
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from pluralis.release import ColumnInfo, Manifest, Release, TableInfo
+from tables import policy_of
+from worlds_decomposed import MODES, Mode, Tiny, seen, seen_of
+
+EVERYBODY = Options()
+
+
+def covers(row: dict[str, Any], person: dict[str, Any]) -> bool:
+    age, zipcode = row["age"], row["zip"]
+    if isinstance(age, int):
+        return (age, zipcode) == (person["age"], person["zip"])
+    low, high = read_interval(age) if age.startswith("[") else (int(age), int(age))
+    return low <= person["age"] <= high and person["zip"] in read_set(zipcode)
+
+
+def tiny(seed: int) -> tuple[pl.DataFrame, list[int], list[int]]:
+    """Up to 8 people who may be alike, in groups of up to 3 and in others of up to 3."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(3, 9))
+    people = pl.DataFrame(
+        {
+            "age": rng.integers(0, 4, rows),
+            "zip": [f"z{i}" for i in rng.integers(0, 2, rows)],
+            "disease": rng.choice(DISEASES[:3], rows),
+            "job": rng.choice(JOBS[:3], rows),
+        }
+    )
+    return people, *((rng.permutation(rows) // 3).tolist() for _ in range(2))
+
+
+def assert_as_in_all_worlds(release: Release, people: pl.DataFrame, question: Question) -> None:
+    (view,) = views(release, QUASI)
+    targets = Targets(view, people, EVERYBODY)
+    beliefs = targets.believed(question)
+    texts = {name: view.domain(name).texts.to_list() for name in SECRETS}
+    for i, person in enumerate(people.iter_rows(named=True)):
+        known = {name: person[name] for name in question.secrets}
+        mine = beliefs.filter(pl.col(CLASS) == int(targets.number[i]))
+        for name, value in known.items():
+            mine = mine.filter(pl.col(name) == texts[name].index(value))
+        found = {texts[question.attribute][code]: share for code, share in mine.select(VALUE, SHARE).iter_rows()}
+        expected = believed(release, lambda row, person=person: covers(row, person), question.attribute, known)
+        assert found == pytest.approx({value: float(share) for value, share in expected.items()})
+
+
+@pytest.mark.parametrize("kind", ["generalized", "bucketized", "sliced", "two slices"])
+@pytest.mark.parametrize("seed", range(6))
+def test_beliefs_are_those_of_all_worlds(kind: str, seed: int) -> None:
+    people, groups, others = tiny(seed)
+    if kind in ("sliced", "two slices"):  # each secret is handed out on its own: fewer people, as many worlds
+        people, groups, others = people.head(6), groups[:6], others[:6]
+    for linked, known in product([True, False], [(), ("job",)]):
+        second = others if kind == "two slices" else None
+        release = by_hand(kind.replace("two slices", "sliced"), people, groups, linked=linked, second=second)
+        assert_as_in_all_worlds(release, people, Question("disease", QUASI, known, None))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_weakest_group_is_the_highest_posterior_where_people_differ(seed: int) -> None:
+    people, groups, _ = tiny(seed)
+    people = people.head(6).with_columns(pl.int_range(0, pl.len(), dtype=pl.Int64).alias("age"))
+    groups = [g % 3 for g in groups[: people.height]]
+    for linked, known in product([True, False], [[], ["job"]]):
+        release = by_hand("bucketized", people, groups, linked=linked)
+        (view,) = views(release, QUASI)
+        found = weakest(view, Question("disease", QUASI, tuple(known), None))
+        assert found is not None
+        all_people = list(people.iter_rows(named=True))
+        # whoever is asked about has known secrets that are true; in another world of the group they may be others
+        highest = worlds_tables.highest_posterior(all_people, release, covers, "disease", known)
+        assert found.share == pytest.approx(highest)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_tables_of_a_multi_release(seed: int) -> None:
+    """One table that protects and one that shows; known are the quasi values of either."""
+    people, groups, _ = tiny(seed)
+    people = people.head(5)
+    cards = list(people.iter_rows(named=True))
+    release = multi_release(
+        cards, [Sub(["age", "zip", "disease"], ["disease"], groups[:5])], ["age, zip -> disease : l=2"]
+    )
+    question = Question("disease", QUASI, (), None)
+    view = next(view for view in views(release, QUASI) if "disease" in view.attributes)
+    targets = Targets(view, people, EVERYBODY)
+    beliefs = targets.believed(question)
+    expected = multi_beliefs(list(multi_worlds(release)), QUASI, "disease")
+    for i, person in enumerate(cards):
+        mine = beliefs.filter(pl.col(CLASS) == int(targets.number[i]))
+        found = {view.domain("disease").texts[code]: share for code, share in mine.select(VALUE, SHARE).iter_rows()}
+        counter = expected[person["age"], person["zip"]]
+        assert found == pytest.approx({value: count / counter.total() for value, count in counter.items()})
+
+
+def test_many_boxes_are_found_as_one_by_one() -> None:
+    """More boxes than a word has bits, more codes than there are bins, sets with gaps."""
+    rng = np.random.default_rng(5)
+    people, _ = people_in_groups(rng, 2, 90)
+    group_of = rng.permutation(people.height) // 3
+    release = by_hand("generalized", people, group_of)
+    (view,) = views(release, QUASI)
+    targets = Targets(view, people, EVERYBODY)
+    rows = list(release.tables["microdata"].iter_rows(named=True))
+    expected = [sum(covers(row, person) for row in rows) for person in people.iter_rows(named=True)]
+    assert targets.candidates.tolist() == expected
+    few = Targets(view, people, Options(sample=50))
+    assert few.sampled
+    assert few.candidates.tolist() == [expected[row] for row in few.of_row]
+
+
+def test_values_are_compared_in_one_spelling() -> None:
+    info = ColumnInfo(name="x", role="sensitive", type="text")
+    domain = Domain.of([pl.Series(["Flu", "hiv"]), pl.Series([" flu"])], info, keep_case=False)
+    assert domain.codes(pl.Series(["FLU", "hiv ", None, "gout"]), info).to_list() == [0, 1, -1, -1]
+    number = ColumnInfo(name="x", role="sensitive", type="number")
+    numbers = Domain.of([pl.Series(["8", "10.5"])], number, keep_case=False)
+    assert numbers.codes(pl.Series([8.0, 10.5, 9.0]), number).to_list() == [1, 0, -1]
+
+
+def decomposed(tiny: Tiny, mode: Mode) -> Release:
+    """The tables of a tiny decomposed release with a manifest."""
+    tables = tiny.tables(mode)
+    domains = {
+        name: {"name": name, "role": "sensitive", "type": "text", "attribute": name, "domain": sorted(set(column))}
+        for name, column in zip(tiny.names, zip(*tiny.rows, strict=True), strict=True)
+    }
+    roles: dict[str, Any] = {"age": "quasi", "group": "group", "attribute": "attribute", "count": "count"}
+    infos = []
+    for table, rows in tables.items():
+        columns = []
+        for name, kind in rows.schema.items():
+            role = roles.get(name, "value" if table == "values" else "sensitive")
+            attribute = table.removeprefix("sensitive_") if name == "value" and role == "sensitive" else None
+            exact: Any = True if role == "quasi" else None
+            of: Any = "number" if kind.is_numeric() else "text"
+            columns.append(ColumnInfo(name=name, role=role, type=of, attribute=attribute, exact=exact))
+        infos.append(TableInfo(name=table, file=f"{table}.parquet", columns=tuple(columns)))
+    parameters = {"l": dict.fromkeys(tiny.names, 2), "primary": "s0", "domains": domains}
+    manifest = Manifest(
+        method="by hand", variant="none", kind="decomposed", rows=len(tiny.rows), suppressed=0, claims=(), breaks=(),
+        parameters=parameters, tables=tuple(infos),
+    )  # fmt: skip
+    return Release(manifest, tables)
+
+
+def random_tiny(seed: int) -> Tiny:
+    """Groups of two or three different primary values; sets hold what occurs and some more."""
+    rng = np.random.default_rng(seed)
+    groups = [rng.permutation(list("abc"))[: rng.integers(2, 4)].tolist() for _ in range(2)]
+    rows = tuple((first, str(rng.choice(list("xyz")))) for group in groups for first in group)
+    group_of = tuple(g for g, group in enumerate(groups, 1) for _ in group)
+    sets = {}
+    for g in (1, 2):
+        mine = [row for row, group in zip(rows, group_of, strict=True) if group == g]
+        sets[g] = frozenset(r[0] for r in mine), frozenset([*(r[1] for r in mine), str(rng.choice(list("xyz")))])
+    return Tiny(rows, group_of, sets)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", range(12))
+def test_what_a_decomposed_release_leaves_possible(mode: Mode, seed: int) -> None:
+    """The fewest candidates and the largest share that can be proved, over all worlds."""
+    tiny = random_tiny(seed)
+    release = decomposed(tiny, mode)
+    for known in [(), (0,)] if mode == "joint" else [()]:
+        places = seen(tiny, mode, known, 1) if mode == "joint" else seen_of(tiny, mode, 1)
+        expected = max(float(max(place.share, Fraction(1, len(place.candidates)))) for place in places.values())
+        found, _ = weakest_set(
+            release, worlds_of(release), Question("s1", ("age",), tuple(f"s{k}" for k in known), None)
+        )
+        assert found is not None
+        if not known:
+            assert found.share == pytest.approx(expected)
+        else:  # or it is the joint table that says more, without groups
+            tops = [Counter(r[1] for r in tiny.rows if r[0] == first) for first in "abc"]
+            whole = max(max(top.values()) / top.total() for top in tops if top)
+            assert found.share == pytest.approx(max(expected, whole))
+
+
+def test_beliefs_about_sets() -> None:
+    """Two people who are alike and one who is not: the mean of what their sets say."""
+    people = pl.DataFrame({"age": [1, 1, *range(2, 40)], "x": [f"v{i % 4}" for i in range(40)]})
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "x": {"role": "sensitive", "l": 2}}
+    release = publish(people, policy_of(attributes, method="randomized-addition"), key=Key.test())
+    (view,) = views(release, ["age"])
+    targets = Targets(view, people, EVERYBODY)
+    beliefs = targets.believed(Question("x", ("age",), (), None))
+    rows = release.tables["microdata"]
+    for i, age in enumerate(people["age"].to_list()):
+        sets = rows.filter(pl.col("age") == age)["x"].cast(pl.List(pl.String)).to_list()
+        expected = Counter(value for values in sets for value in values)
+        mine = beliefs.filter(pl.col(CLASS) == int(targets.number[i]))
+        found = {view.domain("x").texts[code]: share for code, share in mine.select(VALUE, SHARE).iter_rows()}
+        assert found == pytest.approx({value: count / expected.total() for value, count in expected.items()})
+
+
+def test_what_is_promised_to_whom() -> None:
+    """A claim against whoever knows more bounds whoever knows less, and not the other way round."""
+    people, group_of = people_in_groups(np.random.default_rng(0), 3, 4)
+    claims = [claim("disease", 3, "age"), claim("disease", 2, *QUASI, "job")]
+    release = by_hand("bucketized", people, group_of, claims)
+    alone = {(q.attribute, q.adversary): q.promised for q in questions(release, of_secrets=False)}
+    assert alone == {
+        ("disease", QUASI): 0.5,  # by the claim against whoever knows the job too
+        ("disease", ("age",)): 1 / 3,
+        ("job", QUASI): None,
+    }
+    beside = {(q.attribute, q.adversary): q.promised for q in questions(release, of_secrets=True)}
+    assert beside == {("disease", (*QUASI, "job")): 0.5, ("job", (*QUASI, "disease")): None}
+
+
+def test_fewer_people_where_each_may_be_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels that cover nearly everybody: what was looked at is a sample, and says so."""
+    rng = np.random.default_rng(2)
+    people, _ = people_in_groups(rng, 3, 40)
+    group_of, second = (rng.permutation(people.height) // 3 for _ in range(2))
+    release = by_hand("sliced", people, group_of, second=second)
+    (view,) = views(release, QUASI)
+    question = Question("disease", QUASI, ("job",), None)
+    everybody = Targets(view, people, EVERYBODY).guess(question)
+    assert (everybody.targets, everybody.sampled) == (people.height, False)
+    whole = Targets(view, people, EVERYBODY)
+    monkeypatch.setattr(knowledge, "PAIRS", 300)
+    some = Targets(view, people, EVERYBODY)
+    assert some.sampled
+    assert 0 < some.of_row.size < people.height
+    assert some.candidates.tolist() == whole.candidates[some.of_row].tolist()
+    fewer = whole.guess(question)
+    assert fewer.sampled
+    assert 0 < fewer.targets < people.height

@@ -1,0 +1,101 @@
+"""Left-out rows: what being left out or marked says, by hand, planted, and hole S1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from plants import DISEASES, KINDS, QUASI, Published, by_hand, claim, clean, people_in_groups
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.left_out import ATTACK
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from pluralis.release import Release
+from tables import policy_of
+
+OPTIONS = Options()
+
+
+def of(release: Release, original: pl.DataFrame, attribute: str) -> list[Result]:
+    assert ATTACK.applies(release)
+    return [r for r in ATTACK.run(release, original, OPTIONS) if r.attribute == attribute]
+
+
+def suppressed(release: Release, rows: int) -> Release:
+    manifest = release.manifest.model_copy(update={"suppressed": rows})
+    return Release(manifest, release.tables)
+
+
+def planted(kind: str, seed: int) -> tuple[Published, str, int]:
+    """Some people are not published, who all have the commonest value, and no row covers them."""
+    rng = np.random.default_rng(seed)
+    people, group_of = people_in_groups(rng, 3, 8)
+    value, many = str(rng.choice(DISEASES)), int(rng.integers(1, 6))
+    common = people.filter(pl.col("disease") == value)
+    more = pl.concat([people, common, common]).with_columns(pl.col("age").cast(pl.Int64))
+    groups = np.concatenate([group_of, *[group_of[(people["disease"] == value).to_numpy()]] * 2])
+    release = suppressed(by_hand(kind, more, groups), many)
+    gone = more.head(many).with_columns((pl.col("age") + 1_000).alias("age"), pl.lit(value).alias("disease"))
+    return Published(release, pl.concat([more, gone])), value, many
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_planted_left_out_people_are_found(kind: str) -> None:
+    for seed in range(18):
+        one, _, many = planted(kind, seed)
+        (result,) = of(one.release, one.original, "disease")
+        assert (result.targets, result.success, result.worst) == (many, 1.0, 1.0)
+        assert result.promised is None
+        assert not result.breach
+        assert result.blind < 1
+
+
+def test_by_hand() -> None:
+    """Of three who are left out two have flu, which is the commonest: 2/3 right. Who is missing is not counted."""
+    people = pl.DataFrame(
+        {"age": [1, 2, 3, 4], "zip": ["z0"] * 4, "disease": ["flu", "flu", "hiv", "gout"], "job": list("abcd")}
+    )
+    release = suppressed(by_hand("bucketized", people, [0, 0, 0, 0]), 4)
+    gone = pl.DataFrame(
+        {"age": [7, 8, 9, 9], "zip": ["z0"] * 4, "disease": ["flu", "flu", "ague", None], "job": list("abcd")}
+    )
+    (result,) = of(release, pl.concat([people, gone]), "disease")
+    assert (result.targets, result.success, result.worst) == (3, pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert result.note == "67% of them share a value, which 50% of the published rows have"
+
+
+def test_s1_rows_that_are_marked(tmp_path: Any) -> None:
+    """The paper marks what it cannot place; guessing the commonest value is right for all of them."""
+    skewed = pl.DataFrame({"age": range(12), "job": list("aaaaaaaabcde"), "pay": list("wxyzwxyzwxyz")})
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
+    attributes |= {name: {"role": "sensitive", "l": 2} for name in ("job", "pay")}
+    how: dict[str, Any] = {"method": "sloms", "suppress": 0.8, "options": {"slices": [["job"], ["pay"]]}}
+    paper = publish(skewed, policy_of(attributes, variant="paper", **how), key=Key.test())
+    (result,) = [r for r in of(paper, skewed, "job") if r.breach]
+    assert (result.success, result.worst, result.promised) == (1.0, 1.0, 0.5)
+    default = publish(skewed, policy_of(attributes, **how), key=Key.test())
+    assert not any(r.breach for r in ATTACK.run(default, skewed, OPTIONS))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_planted_marks_are_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    people, group_of = people_in_groups(rng, 3, 8)
+    release = by_hand("sliced", people, group_of, [claim("disease", 3, *QUASI)])
+    group = int(rng.integers(1, 9))
+    quasi, values = release.tables["quasi"], release.tables["slice_1"]
+    bare = quasi.with_columns(pl.when(pl.col("group_1") != group).then("group_1").alias("group_1"))
+    tables = {"quasi": bare, "slice_1": values.filter(pl.col("group") != group)}
+    people = people.with_columns(
+        pl.when(pl.Series(group_of + 1) == group).then(pl.lit("flu")).otherwise("disease").alias("disease")
+    )
+    assert any(r.breach for r in of(Release(release.manifest, tables), people, "disease"))
+
+
+def test_clean_releases_raise_no_alarm() -> None:
+    for one in clean():
+        if ATTACK.applies(one.release):
+            assert not [r for r in ATTACK.run(one.release, one.original, OPTIONS) if r.breach]

@@ -1,0 +1,110 @@
+"""Non-uniform prior: the paper's sets on skewed data, calibrated ones, and what people who are alike give away."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from plants import clean
+from pluralis.addition import Design, posteriors
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.prior import ATTACK
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from pluralis.release import Release
+from tables import policy_of
+
+OPTIONS = Options()
+
+
+def table(rng: np.random.Generator, rows: int, shares: list[float]) -> pl.DataFrame:
+    values = [f"v{i}" for i in range(len(shares))]
+    return pl.DataFrame(
+        {"age": np.arange(rows), "sex": rng.choice(["f", "m"], rows), "x": rng.choice(values, rows, p=shares)}
+    )
+
+
+def released(people: pl.DataFrame, l: int, seed: int = 0, **how: Any) -> Release:
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}}
+    attributes |= {"x": {"role": "sensitive", "l": l}}
+    policy = policy_of(attributes, method="randomized-addition", **how)
+    return publish(people, policy, key=Key(bytes([seed] * 32)))
+
+
+def overall(release: Release, people: pl.DataFrame) -> Result:
+    return ATTACK.run(release, people, OPTIONS)[0]
+
+
+def test_the_paper_s_sets_on_skewed_data() -> None:
+    """A value of 90 % and l = 2: 0.9 / (0.9 + 0.05) in every set that holds it."""
+    people = table(np.random.default_rng(1), 4_000, [0.9, 0.05, 0.05])
+    release = released(people, 2, variant="paper", options={"claim": "set-size"})
+    result = overall(release, people)
+    assert result.worst == pytest.approx(0.95, abs=0.01)
+    assert result.success > 0.9
+    assert result.success >= result.blind
+    assert result.promised is None
+    promised = released(people, 2, variant="paper", options={"claim": "posterior"})
+    assert overall(promised, people).breach
+
+
+@pytest.mark.parametrize("l", [2, 3, 4])
+def test_calibrated_sets_keep_their_promise(l: int) -> None:
+    shares = [0.24, 0.2, 0.15, 0.1, 0.1, 0.08, 0.07, 0.06]
+    people = table(np.random.default_rng(l), 3_000, shares)
+    result = overall(released(people, l), people)
+    assert result.worst == result.promised == 1 / l
+    assert not result.breach
+    assert result.success == pytest.approx(1 / l, abs=0.04)
+
+
+@pytest.mark.parametrize("l", [2, 3])
+def test_planted_skew_is_found(l: int) -> None:
+    """Uniform sets that promise 1/l, on tables with a common value: 60 of them."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        top = float(rng.uniform(0.7, 0.95))
+        others = rng.dirichlet(np.ones(5)) * (1 - top)
+        people = table(rng, 1_000, [top, *others])
+        release = released(people, l, seed, variant="paper", options={"claim": "posterior"})
+        assert overall(release, people).breach, (seed, top)
+
+
+def test_people_who_are_alike_give_each_other_away() -> None:
+    """All women have one value: their sets have it in common, whatever was promised of the whole table."""
+    rng = np.random.default_rng(3)
+    people = table(rng, 4_000, [0.0, 0.25, 0.25, 0.25, 0.25])
+    people = people.with_columns(pl.when(pl.col("sex") == "f").then(pl.lit("v0")).otherwise("x").alias("x"))
+    people = people.filter(pl.int_range(pl.len()).over("sex") < pl.when(pl.col("sex") == "f").then(400).otherwise(1600))
+    release = released(people, 3)
+    whole, alike = ATTACK.run(release, people, OPTIONS)
+    assert not whole.breach
+    assert alike.witness == "sex = f"
+    assert alike.worst is not None
+    assert alike.worst > 0.95
+    assert alike.promised is None
+    assert alike.success > whole.success + 0.1
+
+
+def test_beliefs_are_bayes_rule_over_all_draws() -> None:
+    """One row: of the ways to draw its set, weighed by how common values are, the share of each value."""
+    shares = np.array([0.5, 0.3, 0.2])
+    design = Design(("a", "b", "c"), 2)
+    for members in combinations(range(3), 2):
+        ways = np.array([shares[v] / 2 if v in members else 0.0 for v in range(3)])  # two sets hold v
+        expected = ways[list(members)] / ways.sum()
+        assert posteriors(np.array([members]), shares, design.weight)[0] == pytest.approx(expected)
+
+
+def test_clean_releases_raise_no_alarm() -> None:
+    mine = [one for one in clean() if ATTACK.applies(one.release)]
+    assert len(mine) >= 30
+    for one in mine:
+        assert not [result for result in ATTACK.run(one.release, one.original, OPTIONS) if result.breach]
+    for seed in range(170):  # more of the only kind that it applies to
+        people = table(np.random.default_rng(seed), 60, [0.3, 0.25, 0.25, 0.2])
+        assert not overall(released(people, 2, seed), people).breach

@@ -1,0 +1,88 @@
+"""Skewness and similarity: against definitions written out, planted, and never a promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from plants import KINDS, by_hand, clean, people_in_groups, with_values
+from pluralis.attacks.base import Options
+from pluralis.attacks.holdings import AT, PEOPLE, Held
+from pluralis.attacks.skewness import ATTACK, measured
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from tables import policy_of
+
+OPTIONS = Options()
+
+
+def naive(groups: dict[int, list[int]], places: list[float]) -> tuple[float, float, float, float]:
+    """(ratio, variational distance, earth mover's, share within a tenth of the range)"""
+    everybody = [v for held in groups.values() for v in held]
+    order = sorted(set(everybody), key=lambda v: places[v])
+
+    def share(held: list[int], value: int) -> float:
+        return held.count(value) / len(held)
+
+    ratio = max(share(held, v) / share(everybody, v) for held in groups.values() for v in held)
+    apart = max(sum(abs(share(held, v) - share(everybody, v)) for v in order) / 2 for held in groups.values())
+    earth = 0.0
+    for held in groups.values():
+        carried = moved = 0.0
+        for v in order[:-1]:
+            carried += share(held, v) - share(everybody, v)
+            moved += abs(carried)
+        earth = max(earth, moved / (len(order) - 1))
+    width = 0.1 * (max(places) - min(places))
+    alike = sum(len(h) for h in groups.values() if max(places[v] for v in h) - min(places[v] for v in h) <= width)
+    return ratio, apart, earth, alike / len(everybody)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_as_defined(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = int(rng.integers(2, 9))
+    codes = np.concatenate([np.arange(values), rng.integers(0, values, 30)])
+    at = rng.integers(0, 8, codes.size)
+    places = rng.permutation(100)[:values].astype(np.float64)
+    rows = pl.DataFrame({AT: at, "x": codes.astype(np.int32), PEOPLE: np.ones(codes.size)})
+    skew = measured(Held("group", ("x",), rows), "x", places)
+    assert skew is not None
+    groups = {g: codes[at == g].tolist() for g in set(at.tolist())}
+    assert (skew.ratio, skew.distance, skew.moved, skew.narrow) == pytest.approx(naive(groups, places.tolist()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_rare_value_that_fills_a_group_is_found(kind: str) -> None:
+    """A value that nobody else has, in some rows of one group."""
+    for seed in range(18):
+        rng = np.random.default_rng(seed)
+        people, group_of = people_in_groups(rng, 3, 20)
+        group = int(rng.integers(0, 20))
+        members = np.flatnonzero(group_of == group)[: int(rng.integers(2, 4))]
+        people = with_values(people, members, "disease", ["plague"] * members.size)
+        release = by_hand(kind, people, group_of, linked=kind != "sliced")
+        result = next(r for r in ATTACK.run(release, people, OPTIONS) if r.attribute == "disease")
+        assert (result.witness or "").endswith(f"group {group + 1}")
+        size = np.count_nonzero(group_of == group)
+        assert result.worst == pytest.approx(members.size / size)
+        assert f"{people.height / size:.3g} times" in (result.note or "")
+        assert result.promised is None
+
+
+def test_numbers_close_to_each_other() -> None:
+    """l different salaries that are nearly the same: half of the people are in such a group."""
+    people = pl.DataFrame({"age": [1, 2, 3, 4], "pay": [1000, 1001, 5000, 9000]})
+    attributes = {"age": {"role": "quasi", "type": "number"}, "pay": {"role": "sensitive", "type": "number", "l": 2}}
+    release = publish(people, policy_of(attributes, method="mondrian"), key=Key.test())
+    (result,) = ATTACK.run(release, people, OPTIONS)
+    assert "50.0% of people in groups whose values lie within a tenth of the range" in (result.note or "")
+    assert "earth mover's" in (result.note or "")
+
+
+def test_clean_releases_promise_nothing_here() -> None:
+    for one in clean():
+        results = ATTACK.run(one.release, one.original, OPTIONS)
+        assert results
+        assert not [result for result in results if result.breach]

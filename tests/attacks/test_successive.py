@@ -1,0 +1,104 @@
+"""Successive releases: rows that come and go change groups, and what is left of a person is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+
+from attacks.small import dealt_multi, people, policy, released
+from pluralis import publish
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.successive import ATTACK
+from pluralis.errors import Infeasible
+from pluralis.release import Release, canonical_order
+
+CHANGING = ("anatomy", "msb", "decomposition", "bsgi")
+
+
+def successive(release: Release, others: Sequence[Release], table: pl.DataFrame) -> Result:
+    results = ATTACK.run(release, table, Options(others=tuple(others)))
+    return next(result for result in results if result.attribute == "disease")
+
+
+@pytest.mark.parametrize("form", CHANGING)
+def test_rows_that_come_and_go_give_others_away(form: str) -> None:
+    for seed in range(11):
+        whole, l = people(seed, 120), 2 + seed % 2
+        before, after = whole.head(100), whole.tail(100)
+        one = released(before, form, l, seed + 1)
+        two = publish(after, policy(form, l), key=one.key)  # the same key does not help: groups change
+        found = successive(two, [one], after)
+        assert found.breach, (seed, found)
+
+
+def test_three_releases_tell_more_than_two() -> None:
+    for seed in range(6):
+        whole = people(seed, 140)
+        tables = [whole.slice(20 * i, 100) for i in range(3)]
+        releases = [released(table, "anatomy", 4, seed + 1) for table in tables]
+        two, three = (successive(releases[2], releases[i:2], tables[2]) for i in (1, 0))
+        assert three.success >= two.success > 0.3
+        assert three.breach
+
+
+def test_groups_of_several_tables_that_change_are_found() -> None:
+    for seed in range(5):
+        whole = people(seed, 100)
+        found = successive(dealt_multi(whole, 3, seed), [dealt_multi(whole.head(80), 3, seed + 50)], whole)
+        assert found.breach
+
+
+@pytest.mark.parametrize("l", [2, 3, 4])
+def test_sets_that_are_drawn_for_each_row_stay(l: int) -> None:
+    """Randomized addition repeats the set of every row under its key, whoever comes and goes."""
+    looked = 0
+    for seed in range(10):
+        whole = people(seed, 240)
+        one = released(whole.head(215), "randomized-addition", l, seed + 1)
+        try:
+            two = publish(whole, policy("randomized-addition", l), key=one.key)
+        except Infeasible:  # values became too unevenly spread for the design: nothing is published
+            continue
+        found = successive(two, [one], whole)
+        assert not found.breach
+        assert found.worst is None
+        looked += 1
+    assert looked >= 5
+
+
+def test_groups_that_stay_as_they_are_tell_nothing() -> None:
+    """New people in groups of their own: what was published before is published again."""
+    for seed in range(20):
+        whole = people(seed, 120)
+        one, new = released(whole.head(80), "anatomy", 2, seed + 1), released(whole.tail(40), "anatomy", 2, seed + 60)
+        offset = int(one.tables["quasi"]["group"].max())  # type: ignore[call-overload]
+        tables = {
+            name: canonical_order(
+                pl.concat([one.tables[name], new.tables[name].with_columns(pl.col("group") + offset)])
+            )
+            for name in one.tables
+        }
+        both = Release(one.manifest.model_copy(update={"rows": 120}), tables)
+        found = successive(both, [one], whole)
+        assert not found.breach
+        assert "add nothing" in str(found.note)
+
+
+@pytest.mark.parametrize("form", [*CHANGING, "sloms", "mondrian", "randomized-addition", "uad"])
+def test_without_other_releases_there_is_nothing_to_attack(form: str) -> None:
+    for seed in range(3):
+        table = people(seed, 60)
+        release = released(table, form, 2, seed + 1)
+        assert ATTACK.applies(release)
+        assert list(ATTACK.run(release, table, Options())) == []
+        for result in ATTACK.run(release, table, Options(others=(release,))):  # of labels it cannot be told
+            assert not result.breach
+            assert result.worst is None
+
+
+def test_people_who_are_in_no_other_release_are_as_safe_as_before() -> None:
+    one, table = released(people(1, 60), "anatomy", 2, 1), people(2, 80).with_columns(town=pl.col("town") + " new")
+    found = successive(released(table, "anatomy", 2, 2), [one], table)
+    assert not found.breach

@@ -1,0 +1,281 @@
+"""Releases made by hand, clean or with a violation at a random place, and what enumerated worlds say of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+import worlds
+from multi import Sub, multi_release
+from pluralis.errors import AuditFailed, PluralisError
+from pluralis.labels import set_label
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from pluralis.release import Claim, ColumnInfo, Manifest, Release, TableInfo, canonical_order, claim_words
+from tables import policy_of
+from worlds_tables import _hands
+
+DISEASES = ("asthma", "cancer", "flu", "gout", "hiv", "measles", "ulcer")
+JOBS = ("actor", "baker", "clerk", "cook", "nurse", "police", "smith")
+QUASI = ("age", "zip")
+SECRETS = ("disease", "job")
+KINDS = ("generalized", "bucketized", "sliced")
+
+
+class Published(NamedTuple):
+    """A release and its original."""
+
+    release: Release
+    original: pl.DataFrame
+
+
+# clean and planted ----------------------------------------------------------------------------------------------
+
+
+def people_in_groups(rng: np.random.Generator, l: int, groups: int) -> tuple[pl.DataFrame, np.ndarray]:
+    """People who are in groups of l or more; all of a group differ in both secrets, and nobody is like another."""
+    sizes = rng.integers(l, len(DISEASES) + 1, groups)
+    group_of = np.repeat(np.arange(groups), sizes)
+    rows = int(sizes.sum())
+    ages = np.concatenate([base + rng.permutation(len(DISEASES))[:size] for base, size in zip(
+        rng.permutation(groups) * len(DISEASES), sizes, strict=True)])  # fmt: skip
+    secrets = {
+        name: [domain[i] for size in sizes for i in rng.permutation(len(domain))[:size]]
+        for name, domain in (("disease", DISEASES), ("job", JOBS))
+    }
+    columns = {"age": ages, "zip": [f"z{i}" for i in rng.integers(0, 4, rows)], **secrets}
+    return pl.DataFrame(columns), group_of
+
+
+def by_hand(
+    kind: str,
+    people: pl.DataFrame,
+    group_of: Sequence[int] | np.ndarray,
+    claims: Iterable[Claim] = (),
+    *,
+    linked: bool = True,
+    second: Sequence[int] | np.ndarray | None = None,
+    l: int = 2,
+) -> Release:
+    """What a release of a kind says of people in groups (`second` are those of a second slice)."""
+    secrets = [name for name in people.columns if name in SECRETS]
+    rows = people.with_columns(pl.Series("group", np.asarray(group_of, np.int64) + 1))
+    tables: dict[str, pl.DataFrame] = {}
+    if kind == "generalized":
+        tables["microdata"] = _labelled(rows, "group").select(*QUASI, *secrets, "group")
+    elif kind == "bucketized":
+        tables["quasi"] = rows.select(*QUASI, "group")
+        tables["sensitive"] = _counted(rows, secrets, linked)
+    else:
+        slices = [secrets] if second is None else [[name] for name in secrets]
+        labelled = _labelled(rows, "group").rename({"group": "group_1"})
+        for i, names in enumerate(slices, 1):
+            own = rows if i == 1 else rows.with_columns(pl.Series("group", np.asarray(second, np.int64) + 1))
+            tables[f"slice_{i}"] = _counted(own, names, linked)
+            labelled = labelled.with_columns(own["group"].alias(f"group_{i}"))
+        tables = {"quasi": labelled.select(*QUASI, *(f"group_{i + 1}" for i in range(len(slices)))), **tables}
+    infos = tuple(
+        TableInfo(name=name, file=f"{name}.parquet", columns=tuple(_columns(kind, table)))
+        for name, table in tables.items()
+    )
+    domains = {n: {"name": n, "role": "sensitive", "type": "text", "attribute": n,
+                   "domain": sorted(set(people[n]))} for n in secrets}  # fmt: skip
+    parameters = {"linked": linked, "l": dict.fromkeys(secrets, l), "domains": {} if linked else domains}
+    manifest = Manifest(
+        method="by hand", variant="none", kind=kind, rows=people.height, suppressed=0, breaks=(),
+        claims=tuple(claims), parameters=parameters, tables=infos,
+    )  # fmt: skip
+    return Release(manifest, {name: canonical_order(table) for name, table in tables.items()})
+
+
+def _labelled(rows: pl.DataFrame, group: str) -> pl.DataFrame:
+    ages = pl.format("[{}, {}]", pl.col("age").min().over(group), pl.col("age").max().over(group))
+    single = pl.col("age").n_unique().over(group) == 1
+    labels = {
+        key[0]: (set_label(sorted(set(part["zip"]))) if part["zip"].n_unique() > 1 else part["zip"][0])
+        for key, part in rows.partition_by(group, as_dict=True).items()
+    }
+    zips = pl.Series("zip", [labels[number] for number in rows[group]])
+    return rows.with_columns(pl.when(single).then(pl.col("age").cast(pl.String)).otherwise(ages).alias("age"), zips)
+
+
+def _counted(rows: pl.DataFrame, names: Sequence[str], linked: bool) -> pl.DataFrame:
+    if linked:
+        return rows.group_by("group", *names).agg(pl.len().cast(pl.Int64).alias("count"))
+    return pl.concat(
+        rows.group_by("group", pl.col(name).alias("value")).agg(pl.len().cast(pl.Int64).alias("count"))
+        .select("group", pl.lit(name).alias("attribute"), "value", "count") for name in names
+    )  # fmt: skip
+
+
+def _columns(kind: str, table: pl.DataFrame) -> Iterator[ColumnInfo]:
+    for name in table.columns:
+        if name in ("attribute", "value", "count") or name.startswith("group"):
+            role: Any = "group" if name.startswith("group") else name
+            yield ColumnInfo(name=name, role=role, type="number" if role in ("group", "count") else "text")
+        elif name in QUASI:
+            domain = (0, 99) if name == "age" else tuple(f"z{i}" for i in range(4))
+            exact: Any = True if kind == "bucketized" else None
+            yield ColumnInfo(name=name, role="quasi", type="number" if name == "age" else "text", attribute=name,
+                             domain=domain, exact=exact)  # fmt: skip
+        else:
+            yield ColumnInfo(name=name, role="sensitive", type="text", attribute=name,
+                             domain=tuple(sorted(set(table[name]))))  # fmt: skip
+
+
+def claim(attribute: str | None, l: int, *knows: str, model: str = "frequency", **fields: Any) -> Claim:
+    said = Claim(rule="", model=model, adversary=tuple(sorted(knows)), attribute=attribute,
+                 l=None if attribute is None else l, **fields)  # fmt: skip
+    return said.model_copy(update={"rule": claim_words(said, "generalized")})
+
+
+SPELLINGS: tuple[Callable[[str], str], ...] = (str.upper, str.title, lambda text: f" {text}", lambda text: f"{text} ")
+
+
+def with_values(people: pl.DataFrame, rows: Sequence[int], name: str, values: Sequence[str]) -> pl.DataFrame:
+    column = people[name].to_list()
+    for row, value in zip(rows, values, strict=True):
+        column[row] = value
+    return people.with_columns(pl.Series(name, column))
+
+
+PLANTS = ("homogeneous", "too common", "spelled differently", "linked")
+
+
+def planted(form: str, kind: str, seed: int) -> Published:
+    """A release that claims 1/l of both secrets, and breaks it in one group.
+
+    homogeneous          everybody of the group has one disease
+    too common           a disease has a share above 1/l there
+    spelled differently  the same, in spellings that look like different values
+    linked               each secret keeps 1/l, but whoever knows the job there knows the disease
+    """
+    rng = np.random.default_rng(seed)
+    l = int(rng.integers(2, 4))
+    people, group_of = people_in_groups(rng, l, int(rng.integers(3, 9)))
+    group = int(rng.integers(0, group_of.max() + 1))
+    members = np.flatnonzero(group_of == group)
+    value = str(rng.choice(DISEASES))
+    many = members.size if form == "homogeneous" else members.size // l + 1
+    knows: list[tuple[str, ...]] = [QUASI]
+    if form == "linked":
+        knows = [(*QUASI, "job")]
+        if members.size < 2 * l:  # two people more, so that the group keeps 1/l of each
+            more = people[members].with_columns(
+                pl.Series("disease", rng.permutation(DISEASES)[: members.size]),
+                pl.Series("job", rng.permutation(JOBS)[: members.size]),
+            )
+            people, group_of = pl.concat([people, more]), np.concatenate([group_of, np.full(members.size, group)])
+            members = np.flatnonzero(group_of == group)
+        people = with_values(people, members, "job", [JOBS[i % len(JOBS)] for i in range(members.size)])
+        people = with_values(people, members, "disease", [DISEASES[i % len(DISEASES)] for i in range(members.size)])
+    else:
+        chosen = rng.permutation(members)[:many]
+        written = [SPELLINGS[i % 4](value) if form == "spelled differently" else value for i in range(many)]
+        people = with_values(people, chosen, "disease", written)
+    claims = [claim("disease", l, *known) for known in knows]
+    linked = form == "linked" or bool(rng.integers(0, 2)) or kind == "generalized"
+    return Published(by_hand(kind, people, group_of, claims, linked=linked, l=l), people)
+
+
+def planted_multi(form: str, seed: int) -> Published:
+    """The same in several tables: in the groups of one of them, or shown openly beside what is known."""
+    rng = np.random.default_rng(seed)
+    people, group_of = people_in_groups(rng, 2, int(rng.integers(3, 7)))
+    other = rng.permutation(np.arange(people.height) % (people.height // 2))
+    members = np.flatnonzero(group_of == rng.integers(0, group_of.max() + 1))
+    rules = ["age -> disease : l=2"]
+    if form == "linked":
+        subs = [Sub(["age", "job"]), Sub(["age", "disease"])]
+    else:
+        people = with_values(people, members, "disease", [str(rng.choice(DISEASES))] * members.size)
+        subs = [Sub(["age", "disease"], ["disease"], group_of.tolist()), Sub(["zip", "job"], ["job"], other.tolist())]
+    return Published(multi_release(list(people.iter_rows(named=True)), subs, rules), people)
+
+
+# clean ones, published ------------------------------------------------------------------------------------------
+
+METHODS = ("anatomy", "bsgi", "mondrian", "decomposition", "sloms", "randomized-addition", "uad")
+SEEDS = 34
+
+
+@cache
+def clean() -> tuple[Published, ...]:
+    """Small random tables as the methods publish them, all of which pass their audit."""
+    found = [one for method in METHODS for seed in range(SEEDS) if (one := _published(method, seed)) is not None]
+    assert len(found) >= 200
+    return tuple(found)
+
+
+def _published(method: str, seed: int) -> Published | None:
+    from pluralis.audit import audit
+
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(12, 40))
+    columns: dict[str, Any] = {"age": rng.integers(0, 9, rows), "zip": [f"z{i}" for i in rng.integers(0, 3, rows)]}
+    many = 1 + (seed % 2 if method != "randomized-addition" else 0)
+    for name, domain in [("disease", DISEASES), ("job", JOBS)][:many]:
+        columns[name] = rng.permutation([domain[i % 6] for i in range(rows)])
+    people = pl.DataFrame(columns)
+    key = Key(bytes([seed % 256] * 32))
+    try:
+        if method == "uad":
+            rules = ["age, zip -> disease : l=2", *(["disease -> job : l=2"] if many > 1 else [])]
+            release = publish(people, policy_of({}, rules=rules, method="uad"), key=key)
+        else:
+            attributes = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}
+            attributes |= {name: {"role": "sensitive", "l": 2 + seed % 3 // 2} for name in SECRETS[:many]}
+            knows = [[*QUASI, "job"]] if many > 1 and seed % 4 == 3 else None
+            extra = {"suppress": 0.5} if method == "sloms" else {}
+            policy = policy_of(
+                attributes, method=method, adversaries=knows, k=2 if method == "sloms" else None, **extra
+            )
+            release = publish(people, policy, key=key)
+    except (PluralisError, AuditFailed):
+        return None
+    return Published(release, people) if audit(release, original=people, allow_test=True).holds else None
+
+
+# enumeration ----------------------------------------------------------------------------------------------------
+
+
+def believed(
+    release: Release,
+    covers: Callable[[Mapping[str, Any]], bool],
+    target: str,
+    known: Mapping[str, str],
+) -> dict[str, Fraction]:
+    """P(value) over all worlds for a person whom these rows cover: any of them, whatever way groups hand values out."""
+    tally: Counter[str] = Counter()
+    for rows in _worlds(release):
+        for row in rows:
+            if covers(row) and all(row[name] == value for name, value in known.items()):
+                tally[row[target]] += 1
+    return {value: Fraction(count, tally.total()) for value, count in tally.items()}
+
+
+def _worlds(release: Release) -> Iterator[list[dict[str, Any]]]:
+    """Every way to give the rows of each group the values that it holds."""
+    linked = release.manifest.parameters["linked"]
+    if release.kind == "generalized":
+        yield from worlds.deals(list(release.tables["microdata"].iter_rows(named=True)), list(SECRETS), linked)
+        return
+    published = list(release.tables["quasi"].iter_rows(named=True))
+    deals = []
+    for column, hands in _hands(release):
+        for group, held in hands.items():
+            mine = [i for i, row in enumerate(published) if row[column] == group]
+            deals.append([list(zip(mine, order, strict=True)) for order in permutations(held)])
+    for world in product(*deals):
+        rows = [dict(row) for row in published]
+        for deal in world:
+            for i, hand in deal:
+                rows[i] |= hand
+        yield rows
