@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import os
+import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as changed
@@ -17,9 +19,11 @@ from typing import Literal
 
 import numpy as np
 
+from pluralis.attacks import Result
 from pluralis.attribute import MissingAs
 from pluralis.audit import Verdict, audit
-from pluralis.errors import AuditFailed, OutputError
+from pluralis.dependencies import assumed
+from pluralis.errors import AuditFailed, Infeasible, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
 from pluralis.identity import identity_of
 from pluralis.io import Packed, read_table, write_csv_bytes
@@ -140,6 +144,22 @@ def _require_same_key(private: Path, key: Key) -> None:
         )
 
 
+def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
+    """Write what attacks got into the private folder of a release, if it is there."""
+    private = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
+    if not (private / "key").is_file():
+        return
+    sha256 = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
+    data = {"manifest_sha256": sha256, "results": [result.to_dict() for result in results]}
+    written = private / f".attack.{secrets.token_hex(4)}"
+    handle = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(private / "attack.json")
+
+
 def key_for(folder: str | Path) -> Key:
     """The key to publish to a folder with: its private folder's, or a new one."""
     file = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE) / "key"
@@ -177,6 +197,8 @@ def publish(
         original = clean(frame, policy)
         del frame, source  # from here on its clean columns are enough
         table = encode_clean(original, policy)
+    if method.kind != "multi":
+        notes += _ties(table, policy, method)
     plan = method.plan(table, policy, Draw(key))
     give_back(table.rows)
     identity = identity_of(table, policy.person)
@@ -193,6 +215,28 @@ def publish(
     del original
     with stage("packing the tables"):
         return Publication(release.manifest, release.tables, asked, key, loss, said)
+
+
+def _ties(table: Table, policy: Policy, method: Method) -> Iterator[str]:
+    """What dependencies give away in one table: refused where the policy says that they are known, else told.
+
+    Whoever finds a row sees its other columns. One that decides a protected attribute, or follows from it, tells of it.
+    """
+    protected = set(policy.sensitive)
+    for dependency in policy.dependencies:
+        if dependency.attributes & protected:
+            raise Infeasible(
+                f"`{dependency}` is known, and {method.name} publishes both beside each other, so that one tells of "
+                "the other. Use method: gd or uad, which publish them together or not at all, or make one of them an "
+                "identifier, which is not published."
+            )
+    for dependency in assumed(table, policy):
+        if dependency.attributes & protected:
+            yield (
+                f"{', '.join(dependency.knows)} decides {dependency.decides} in this table. Whoever knows that learns "
+                f"more than is promised. Use method: gd or uad, or, if nobody could know it, add `{dependency}` to "
+                "`coincidences`."
+            )
 
 
 def _told(release: Release) -> Iterator[str]:
@@ -260,7 +304,7 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         rows=kept.size,
         suppressed=plan.left_out + table.dropped,
         claims=tuple(kind.claims(plan, policy)),
-        breaks=(*method.breaks, *kind.breaks(plan, table)),
+        breaks=tuple(dict.fromkeys((*method.breaks, *plan.breaks, *kind.breaks(plan, table)))),
         parameters=parameters,
         tables=tuple(part.info() for part in parts),
         test=draw.key.is_test,

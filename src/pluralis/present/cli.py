@@ -243,6 +243,52 @@ def publish(
 
 
 @app.command()
+def compare(
+    table: TableFile,
+    policy: Annotated[Path, typer.Option(help="The policy file (YAML or JSON).")],
+    methods: Annotated[str, typer.Option(metavar="A,B,…", help="Only these methods.")] = "",
+    l: Annotated[
+        str, typer.Option("--l", metavar="2..7", help="Ask for each l of a range, or of a list 2,4; else the policy's.")
+    ] = "",
+    target: Annotated[Literal["error", "kl", "ncp"], typer.Option(help="The loss by which to choose.")] = "error",
+    attacks: Annotated[str, typer.Option(metavar="A,B,…", help="Attack each release too; `all` for all attacks.")] = "",
+    out: Annotated[Path | None, typer.Option(help="A folder for the page, the picture and the figures.")] = None,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Whether to reuse what was worked out.")] = True,
+    limit: Annotated[float, typer.Option(min=1, help="Seconds after which one trial is given up.")] = 300,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try methods on a table: what each keeps secret, what it loses, and which to take."""
+    from pluralis.compare import compare as try_methods
+    from pluralis.compare import range_of
+    from pluralis.policy import Policy
+    from pluralis.present.comparison import check_folder, show_comparison, write_comparison
+
+    if out is not None:
+        check_folder(out)
+    with _progress():
+        compared = try_methods(
+            table, Policy.read(policy), methods=_listed(methods), ls=range_of(l), target=target,
+            attacks=_listed(attacks), cache=cache, limit=limit, encoding=encoding, separator=separator,
+        )  # fmt: skip
+    if out is not None:
+        write_comparison(compared, out)
+    if as_json:
+        _print_json(compared.to_dict())
+    else:
+        show_comparison(_console(), compared)
+        if out is not None:
+            _console().print(
+                f"\nThe page is {out / 'compare.html'}, its picture {out / 'frontier.png'}.", soft_wrap=True
+            )
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+@app.command()
 def audit(
     folder: ReleaseFolder,
     original: Annotated[
@@ -351,6 +397,53 @@ def _query_in_sql(folder: Path, text: str, as_json: bool) -> None:
         _print_json({"query": text, "rows": rows.to_dicts()})
     else:
         show_rows(_console(), rows)
+
+
+@app.command()
+def attack(
+    folder: ReleaseFolder,
+    original: Annotated[Path | None, typer.Option(help="The original table, to score guesses.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--attack", metavar="NAME", help="Run this attack; repeatable.")
+    ] = None,
+    other: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Another release of the same people, to intersect; repeatable."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, help="People attacked, where all would take too long.")] = 20_000,
+    explain: Annotated[
+        str | None, typer.Option(metavar="GROUP", help="Walk through one group in words: 118, t1:118 or slice_1:118.")
+    ] = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """What adversaries get from a release, beside what was promised and the best blind guess."""
+    from pluralis.attacks import Options
+    from pluralis.attacks import attack as run_attacks
+    from pluralis.attacks.walk import walk
+    from pluralis.present.attacked import show_results
+    from pluralis.publish import keep_results
+    from pluralis.release import read_release
+
+    if explain is not None:
+        steps = walk(read_release(folder), explain)
+        _print_json({"group": explain, "steps": steps}) if as_json else print("\n".join(steps))
+        return
+    if original is None:
+        raise PolicyError("Attacks are scored against the original. Give it with --original TABLE.")
+    with _progress():
+        release, table = read_release(folder), _read(original, encoding, separator)
+        others = tuple(read_release(path) for path in other or ())
+        options = Options(sample=sample, folder=folder, others=others)
+        results = run_attacks(release, table, only=only or (), options=options)
+        keep_results(folder, results)
+    if as_json:
+        _print_json({"results": [result.to_dict() for result in results]})
+    else:
+        show_results(_console(), results)
+    if any(result.breach for result in results):
+        raise typer.Exit(1)
 
 
 @app.command()

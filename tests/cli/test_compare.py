@@ -1,0 +1,80 @@
+"""`pluralis compare` as a person types it, and `method: auto` in a policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calling import caller
+from pluralis.csvfile import write_csv_bytes
+from tables import PATIENTS
+
+POLICY = """\
+version: 1
+attributes:
+  name:     {role: identifier}
+  gender:   {role: quasi}
+  postcode: {role: quasi, hierarchy: {mask: right}}
+  age:      {role: quasi, type: number}
+  disease:  {role: sensitive, l: 2}
+publish: {method: bsgi}
+"""
+TRIED = ("--methods", "anatomy,mondrian,sloms")
+
+
+@pytest.fixture
+def pluralis(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "table.csv").write_bytes(write_csv_bytes(PATIENTS))
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return caller(capsys, monkeypatch)
+
+
+def test_compare_prints_a_table_the_reasons_and_the_choice(pluralis: Any, tmp_path: Path) -> None:
+    ran = pluralis("compare", "table.csv", "--policy", "policy.yaml", *TRIED, "--out", "compared")
+    assert ran.code == 0, ran.err
+    assert "A knows age, gender, postcode; guesses disease" in ran.out
+    assert "sloms: sloms slices several" in ran.out
+    assert "Take anatomy." in ran.out
+    names = sorted(path.name for path in (tmp_path / "compared").iterdir())
+    assert names == ["compare.html", "compare.json", "frontier.png", "frontier.svg"]
+    again = pluralis("compare", "table.csv", "--policy", "policy.yaml", *TRIED, "--out", "compared", "--json")
+    assert again.json == json.loads((tmp_path / "compared" / "compare.json").read_text())
+    assert again.json["take"] == {"method": "anatomy", "l": None}
+
+
+def test_a_folder_of_something_else_is_refused_before_anything_is_tried(pluralis: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    ran = pluralis("compare", "table.csv", "--policy", "policy.yaml", "--out", "mine")
+    assert ran.code == 2
+    assert "not a folder of Pluralis's" in ran.err
+    assert not (tmp_path / "cache").exists()
+
+
+def test_no_cache_keeps_nothing(pluralis: Any, tmp_path: Path) -> None:
+    ran = pluralis(
+        "compare", "table.csv", "--policy", "policy.yaml", "--methods", "anatomy", "--no-cache", "--l", "2..7"
+    )
+    assert ran.code == 0, ran.err
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("wrong", [("--l", "7..2"), ("--methods", "anatomi"), ("--l", "1")])
+def test_wrong_words_exit_2(pluralis: Any, wrong: tuple[str, str]) -> None:
+    ran = pluralis("compare", "table.csv", "--policy", "policy.yaml", *wrong)
+    assert ran.code == 2
+    assert ran.err.startswith("pluralis: ")
+
+
+def test_publish_with_auto_says_what_it_took(pluralis: Any, tmp_path: Path) -> None:
+    options = "publish: {method: auto, options: {target: error, methods: [anatomy, mondrian]}}"
+    (tmp_path / "policy.yaml").write_text(POLICY.replace("publish: {method: bsgi}", options))
+    ran = pluralis("publish", "table.csv", "--policy", "policy.yaml", "--out", "release")
+    assert ran.code == 0, ran.err
+    assert "method: auto. Take anatomy." in " ".join(ran.out.split())
+    assert json.loads((tmp_path / "release" / "manifest.json").read_text())["method"] == "anatomy"
