@@ -79,7 +79,7 @@ def adult(rows: int = 10_000) -> pl.DataFrame:
 def claims() -> pl.DataFrame:
     """DE-SynPUF inpatient claims in 18 attributes, rows without a missing value."""
     table = pl.read_parquet(data_file("desynpuf_inpatient_claims.parquet"))
-    return table.select("person", *CLAIMS).drop_nulls()
+    return table.select("person", *CLAIMS).drop_nulls().cast(pl.String)
 
 
 def rule_sets(table: pl.DataFrame, count: int, known: int, l: int, seed: int) -> list[Rule]:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 from pluralis.methods import method_for
-from pluralis.metrics import measure
+from pluralis.metrics import Loss, measure
 from pluralis.plan import Plan
+from pluralis.present.show import show_loss
 from pluralis.publish import assemble
 from pluralis.randomness import Draw, Key
 from pluralis.table import encode
@@ -73,3 +75,35 @@ def test_distortion_without_trees() -> None:
     assert measured(table, attributes, {"kind": "generalized"}, method="bsgi").distortion == pytest.approx(
         2 * 1 + 2 * 1
     )
+
+
+def shown(loss: Loss) -> str:
+    console = Console(width=120)
+    with console.capture() as captured:
+        show_loss(console, loss)
+    return captured.get()
+
+
+def test_values_as_they_are_are_not_shown_as_no_loss() -> None:
+    """NCP of exact columns is 0 whatever was lost; KL says what was."""
+    table = pl.DataFrame({"age": range(6), "s": list("ababcd"), "g": [0, 0, 1, 1, 1, 1]})
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "s": SECRET}
+    exact = measured(table, attributes, {"kind": "bucketized"}, method="anatomy")
+    assert exact.to_dict()["ncp_by_attribute"] == {"age": 0.0}
+    said = shown(exact)
+    assert "KL divergence       1.1552 nats" in said
+    assert "additional loss     50.00%" in said
+    assert "NCP" not in said
+    assert "attribute" not in said
+    labels = shown(measured(table, attributes, {"kind": "generalized"}, method="bsgi"))
+    assert "NCP" in labels
+    assert "age" in labels
+    left_out = shown(
+        measured(
+            table.with_columns(g=pl.Series([0, 0, -1, -1, -1, -1])),
+            attributes,
+            {"kind": "bucketized"},
+            method="anatomy",
+        )
+    )
+    assert "0.6667 counting left-out rows as lost" in left_out  # nothing else does

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 from pluralis.audit import audit
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Infeasible, PolicyError
-from pluralis.methods.multi_sa import largest_group, smallest_group
+from pluralis.methods import methods
+from pluralis.methods.multi_sa import NODES, PROGRAMS, Stock
 from pluralis.policy import Policy
 from pluralis.publish import Publication, publish
 from pluralis.randomness import Key
@@ -140,6 +142,22 @@ def test_a_declared_dependency_that_opens_a_rule_is_refused_before_any_table() -
         policy("age, zipcode -> county : l=2", dependencies=["zipcode -> county"])
 
 
+@pytest.mark.parametrize("method", ["multi-sa", "anatomy", "bsgi"])
+def test_a_method_of_one_table_refuses_a_known_dependency_and_tells_of_a_found_one(
+    method: str, people: pl.DataFrame
+) -> None:
+    """Beside each other in a row, one of the two tells of the other."""
+    attributes = {"zipcode": {"role": "quasi"}}
+    with pytest.raises(Infeasible, match="`zipcode -> county` is known"):
+        publish(
+            people,
+            policy("age -> county : l=3", attributes=attributes, dependencies=["zipcode -> county"], method=method),
+            key=Key.test(),
+        )
+    release = publish(people, policy("age -> county : l=3", attributes=attributes, method=method), key=Key.test())
+    assert any("zipcode decides county in this table. Whoever knows that" in note for note in release.notes)
+
+
 def test_images_that_do_not_follow_from_each_other_need_msb() -> None:
     rng = np.random.default_rng(3)
     place = rng.integers(0, 60, 900)
@@ -181,6 +199,39 @@ def test_rows_may_be_left_out_of_all_tables(people: pl.DataFrame) -> None:
     }
 
 
+def test_a_secret_that_nobody_is_kept_from_is_refused(people: pl.DataFrame) -> None:
+    rules = ("hospital -> zipcode : l=2", "zipcode -> hospital : l=2")
+    with pytest.raises(Infeasible, match="l of 'diagnosis' protects it from nobody"):
+        publish(people, policy(*rules, attributes={"diagnosis": {"role": "sensitive", "l": 4}}), key=Key.test())
+
+
+def test_models_that_no_table_of_several_keeps_are_refused(people: pl.DataFrame) -> None:
+    attributes = {"diagnosis": {"model": "unique-distinct"}}
+    with pytest.raises(Infeasible, match="keeps model: frequency, distinct or entropy, not unique-distinct"):
+        publish(people, policy("age -> diagnosis : l=3", attributes=attributes), key=Key.test())
+
+
+@pytest.mark.parametrize("method", ["gd", "uad", "single-attribute"])
+def test_bins_and_a_column_called_count(method: str, people: pl.DataFrame) -> None:
+    attributes = {"charges": {"type": "number", "bin": 5000}}
+    published(
+        people,
+        policy("age, charges -> diagnosis : l=3", "gender -> charges : l=3", method=method, attributes=attributes),
+    )
+    called = people.rename({"diagnosis": "count"})
+    with pytest.raises(PolicyError, match="has a column 'count' of its own"):
+        publish(called, policy("age -> count : l=3", method=method), key=Key.test())
+
+
+@pytest.mark.parametrize("anonymizer", ["bsgi", "mondrian", "tp"])
+def test_what_is_widened_in_one_table_is_also_shown_alone_and_breaks_are_told(
+    anonymizer: str, people: pl.DataFrame
+) -> None:
+    rules = ("age, gender -> diagnosis : l=3", "insurer -> zipcode : l=3")
+    release = published(people, policy(*rules, options={"anonymizer": anonymizer}))
+    assert set(methods()[anonymizer].breaks) <= set(release.manifest.breaks)
+
+
 def test_k_and_missing_secrets_are_refused(people: pl.DataFrame) -> None:
     with pytest.raises(Infeasible, match="as they are, so that k: 3 cannot be promised"):
         publish(people, policy(*RULES, k=3), key=Key.test())
@@ -199,13 +250,97 @@ GRID = np.array([[a, b] for a in range(3) for b in range(3)], np.int32)
 
 def test_groups_of_multi_sa_are_the_smallest_and_the_largest() -> None:
     left = np.array([5, 4, 1, 4, 4, 1, 0, 0, 1])
-    group = smallest_group(GRID, left, np.array([2, 2]))
-    assert group is not None
-    assert group.sum() == 4  # two values of each attribute, in all combinations
-    assert group[0] == 1
-    most = largest_group(GRID, left, np.array([2, 2]))
+    stock = Stock(GRID, left, np.array([2, 2]))
+    for group in (stock.grid(0), stock.smallest(0)):
+        assert group is not None
+        assert group.sum() == 4  # two values of each attribute, in all combinations
+        assert group[0] == 1
+    most = stock.largest()
     assert most is not None
     assert most.sum() == max(int(x.sum()) for x in good_groups(left))
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 5), (3, 4, 5)])
+def test_grids_of_multi_sa_are_as_small_as_what_the_program_finds(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(shape))
+    values = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1).astype(np.int32)
+    grids = larger = 0
+    for _ in range(30):
+        ls = rng.integers(2, 4, len(shape))
+        stock = Stock(values, rng.integers(0, 4, len(values)) * (rng.random(len(values)) < 0.8), ls)
+        vector = int(stock.possible().argmax())
+        if not stock.left.any():
+            continue
+        grid, solved = stock.grid(vector), stock.smallest(vector)
+        for group in (grid, solved):
+            assert group is None or (stock.is_good(group) and (group <= stock.left).all() and group[vector])
+        if grid is not None:
+            assert solved is not None
+            assert grid.sum() == solved.sum() == ls.prod()
+            grids += 1
+        elif solved is not None:
+            assert solved.sum() >= ls.prod()
+            larger += solved.sum() > ls.prod()
+    assert grids > 3
+    assert larger or len(shape) != 2  # the program finds groups that are no grids
+
+
+def test_vectors_that_multi_sa_drops_are_in_no_group() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        left = rng.integers(0, 2, 9)
+        stock = Stock(GRID, left, np.array([2, 2]))
+        used = np.any(good_groups(left), axis=0)
+        assert not (used & (stock.possible() == 0)).any()
+
+
+def test_programs_of_multi_sa_say_what_a_good_group_is() -> None:
+    """With y(r) = x(·, r), the rows of the program hold exactly for good groups."""
+    left = np.array([2, 2, 1, 2, 1, 1, 1, 0, 1])
+    stock = Stock(GRID, left, np.array([2, 2]))
+    there = np.flatnonzero(left)
+    constraint, rests = stock._diverse(there)
+    assert constraint.A.nnz <= 4 * 2 * there.size  # and not a row of all values for each
+    good = {tuple(x) for x in good_groups(left)}
+    sums = np.concatenate([np.eye(3)[GRID[:, 1]], np.eye(3)[GRID[:, 0]]], axis=1)  # attribute 0 varies, then 1
+    assert rests == 6
+    for x in np.stack(np.meshgrid(*[np.arange(n + 1) for n in left], indexing="ij"), axis=-1).reshape(-1, 9)[::5]:
+        found = constraint.A @ np.concatenate([x[there], x @ sums])
+        holds = bool((found <= constraint.ub).all() and (found >= constraint.lb).all())
+        assert holds == (tuple(x) in good) == stock.is_good(x)
+
+
+THREE = ("age, gender -> diagnosis : l=3", "race -> insurer : l=2", "hospital -> admission : l=2")
+
+
+def test_multi_sa_counts_its_programs_and_never_looks_at_the_clock(
+    people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+    module = importlib.import_module("pluralis.methods.multi_sa")
+    solve = module.milp
+
+    def counted(*arguments: Any, **how: Any) -> Any:
+        asked.append(dict(how["options"]))
+        return solve(*arguments, **how)
+
+    monkeypatch.setattr(module, "milp", counted)
+    with pytest.raises(Infeasible, match=r"rows fit no group.*lower l, or use method: gd or uad"):
+        publish(people, policy(*THREE, method="multi-sa"), key=Key.test())
+    assert 0 < len(asked) <= PROGRAMS
+    assert all(options == {"node_limit": NODES, "mip_rel_gap": 0.01} for options in asked)
+    limited = policy(*THREE, method="multi-sa", suppress=0.9)
+    most = publish(people, limited, key=Key.test()).manifest.suppressed
+    monkeypatch.setattr(module, "PROGRAMS", 0)
+    asked.clear()
+    assert published(people, limited).manifest.suppressed >= most  # what needs a program is left out
+    assert not asked
+
+
+def test_multi_sa_refuses_too_many_combinations(monkeypatch: pytest.MonkeyPatch, people: pl.DataFrame) -> None:
+    monkeypatch.setattr(importlib.import_module("pluralis.methods.multi_sa"), "VECTORS", 50)
+    with pytest.raises(Infeasible, match=r"combinations of values; multi-sa takes at most 50\. .*take gd or uad"):
+        publish(people, policy(*THREE, method="multi-sa"), key=Key.test())
 
 
 def good_groups(left: np.ndarray) -> list[np.ndarray]:

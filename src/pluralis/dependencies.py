@@ -64,11 +64,6 @@ def assumed(table: Table, policy: Policy) -> list[Dependency]:
     return [dependency for dependency in found_in(table) if dependency not in spared]
 
 
-def decides(table: Table, known: Iterable[str], attribute: str) -> bool:
-    """Whether all rows that agree in `known` agree in `attribute`, and not by coincidence."""
-    return decided_by(table, known, attribute) is not None
-
-
 def decided_by(
     table: Table, known: Iterable[str], attribute: str, coincidences: Iterable[Dependency] = ()
 ) -> Dependency | None:

@@ -2,7 +2,8 @@
 
 Paper      Jin, Zhang, Zhang, Das: Versatile Publishing for Privacy Preservation. Sections 3 to 5.
 Words      cycle = attributes that rules protect from each other, all around; gap = somebody who knows what two rules
-           speak of, of whom no rule speaks; hole = a rule whose left side decides its right side.
+           speak of, of whom no rule speaks; hole = a rule whose left side decides its right side; torn = a rule that
+           keeps apart what a dependency ties together, in whichever direction.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Any
 
 from pluralis.dependencies import Hole, assumed, contradicted, open_holes
 from pluralis.eligibility import allowance, largest_l, most_kept
+from pluralis.errors import Infeasible
 from pluralis.policy import Policy, Stated
 from pluralis.rules import Dependency, Rule, irreducible
+from pluralis.schema import Schema
 from pluralis.table import Table
 
 _BY_SHARE = ("frequency", "unique-distinct")  # models that bound how common a value may be
@@ -56,11 +59,19 @@ class Gap:
 
 @dataclass(frozen=True)
 class Known:
-    """A dependency that decides a protected attribute, where it comes from, and the rules that it adds."""
+    """A dependency of an attribute that stands in a rule, where it comes from, and the rules that it adds."""
 
     dependency: Dependency
     declared: bool
     adds: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Torn:
+    """A rule that keeps apart what dependencies tie together, and what to say of it."""
+
+    rule: Rule
+    because: str
 
 
 @dataclass(frozen=True)
@@ -73,14 +84,17 @@ class Skewed:
     largest_l: int
     left_out: int  # rows to leave out for it
     allowed: bool  # whether the policy lets them be left out
+    suppress: float | None  # what would let them; None if no row would stay
 
     def __str__(self) -> str:
         said = f"{self.value!r} fills {self.share:.1%} of {said_of((self.rule.protects,))}. "
         if self.allowed:
             return said + f"{self.left_out:,} rows will be left out for it, as suppress allows."
         if self.largest_l < 2:
-            return said + "It is too skewed for any l; make it an identifier, which is not published."
-        return said + f"The largest l it allows is {self.largest_l}."
+            said += "It is too skewed for any l; make it an identifier, which is not published"
+        else:
+            said += f"The largest l it allows is {self.largest_l}; set l={self.largest_l}"
+        return said + (f", or allow suppress: {self.suppress:g}." if self.suppress is not None else ".")
 
 
 @dataclass(frozen=True)
@@ -102,23 +116,25 @@ class Explanation:
     cycles: tuple[Cycle, ...]
     gaps: tuple[Gap, ...]
     dependencies: tuple[Known, ...]
-    unimportant: tuple[Dependency, ...]  # found in the table, or declared, and no rule protects what they decide
+    unimportant: tuple[Dependency, ...]  # found in the table, or declared, and no rule speaks of what they tie
     coincidences: tuple[Dependency, ...]
     contradicted: tuple[Dependency, ...]  # the policy says them, as one or the other, and the table does not show them
     holes: tuple[Hole, ...]
+    torn: tuple[Torn, ...]
     skewed: tuple[Skewed, ...]
     attributes: tuple[Vertex, ...]
     with_table: bool
 
     @property
     def impossible(self) -> list[str]:
-        """Why some rules cannot be kept with this table, and what to do; a sentence or two for each."""
+        """Why some rules cannot be kept, and what to do; a sentence or two for each."""
         holes = [
             f"`{hole.rule}` cannot be kept: {hole.because} in this table. Drop the rule, make one of these attributes "
             "an identifier, which is not published, or list that under coincidences if nobody could know it."
             for hole in self.holes
         ]
-        return holes + [f"`{skew.rule}` cannot be kept: {skew}" for skew in self.skewed if not skew.allowed]
+        skewed = [f"`{skew.rule}` cannot be kept: {skew}" for skew in self.skewed if not skew.allowed]
+        return [*holes, *(torn.because for torn in self.torn), *skewed]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, rules and dependencies as the policy writes them."""
@@ -139,21 +155,23 @@ def explain(policy: Policy, table: Table | None = None) -> Explanation:
     known = [*policy.dependencies, *found]
     stated = policy.stated(found)
     rules = irreducible(said.rule for said in stated)
-    protected = {rule.protects for rule in rules}
+    named = {name for rule in rules for name in (*rule.knows, rule.protects)}
+    holes = open_holes(rules, table, policy.coincidences, known) if table is not None else []
     return Explanation(
         rules=tuple(InForce(rule, _origins(stated, rule)) for rule in rules),
         redundant=tuple(_redundant(stated, rules)),
         cycles=tuple(_cycles(rules)),
         gaps=tuple(_gaps(rules)),
         dependencies=tuple(
-            Known(d, d in policy.dependencies, _added(stated, d)) for d in known if d.decides in protected
+            Known(d, d in policy.dependencies, _added(stated, d)) for d in known if d.attributes & named
         ),
-        unimportant=tuple(d for d in known if d.decides not in protected),
+        unimportant=tuple(d for d in known if not d.attributes & named),
         coincidences=tuple(policy.coincidences),
         contradicted=tuple(
             d for d in (*policy.dependencies, *policy.coincidences) if table is not None and contradicted(d, table)
         ),
-        holes=tuple(open_holes(rules, table, policy.coincidences, known)) if table is not None else (),
+        holes=tuple(holes),
+        torn=tuple(_torn([rule for rule in rules if rule not in [hole.rule for hole in holes]], known)),
         skewed=tuple(_skewed(rules, table, policy)) if table is not None else (),
         attributes=tuple(_vertices(policy, rules)),
         with_table=table is not None,
@@ -216,6 +234,16 @@ def _gaps(rules: Sequence[Rule]) -> Iterator[Gap]:
             yield Gap(attribute, tuple(sorted(union)))
 
 
+def _torn(rules: Sequence[Rule], dependencies: Sequence[Dependency]) -> Iterator[Torn]:
+    """The rules that methods for several tables refuse, for tied attributes always stand together."""
+    tied = {name for dependency in dependencies for name in dependency.attributes}
+    for rule in rules:
+        try:
+            Schema.of({*tied, *rule.knows, rule.protects}, [rule], dependencies)
+        except Infeasible as refusal:
+            yield Torn(rule, str(refusal))
+
+
 def _skewed(rules: Sequence[Rule], table: Table, policy: Policy) -> Iterator[Skewed]:
     """METHODS V4: where nothing ties the right side to the left, its own distribution still tells."""
     for rule in rules:
@@ -226,7 +254,8 @@ def _skewed(rules: Sequence[Rule], table: Table, policy: Policy) -> Iterator[Ske
         left_out = int(counts.sum() - most_kept(counts, rule.l).sum())
         allowed = left_out < table.rows and left_out <= allowance(policy.publish.suppress, table.rows)
         value, share = table[rule.protects].text(top), float(counts[top]) / table.rows
-        yield Skewed(rule, value, share, largest_l(counts), left_out, allowed)
+        suppress = -(-1000 * left_out // table.rows) / 1000 if left_out < table.rows else None
+        yield Skewed(rule, value, share, largest_l(counts), left_out, allowed, suppress)
 
 
 def _vertices(policy: Policy, rules: Sequence[Rule]) -> Iterator[Vertex]:

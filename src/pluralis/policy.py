@@ -310,7 +310,10 @@ class Policy(Strict):
     def faults(self) -> Iterator[tuple[Place, str]]:
         """What contradicts itself, and what to do about it."""
         if not self.attributes and not self.rules:
-            yield (), "the policy names no attribute. Run `pluralis init TABLE -o policy.yaml` for a first one."
+            yield (
+                (),
+                "the policy names no attribute and no rule. Run `pluralis init TABLE -o policy.yaml` for a first one.",
+            )
         columns = self.columns
         for name in self.attributes:
             if name != name.strip() or not name:
@@ -367,9 +370,9 @@ class Policy(Strict):
         """Refuse a table whose columns are not the ones this policy speaks of."""
         for name in self.needed:
             if name not in present:
-                raise PolicyError(
-                    f"The policy names {name!r}, the table has no such column. {did_you_mean(name, present)}"
-                )
+                told = next((rule for rule in self.rules if name in (*rule.knows, rule.protects)), None)
+                who = f"The rule `{told}`" if told is not None and name not in self.attributes else "The policy"
+                raise PolicyError(f"{who} names {name!r}, the table has no such column. {did_you_mean(name, present)}")
         unnamed = [name for name in present if name not in self.needed]
         if unnamed and self.others is None:
             shown = ", ".join(map(repr, unnamed[:8])) + (", …" if len(unnamed) > 8 else "")

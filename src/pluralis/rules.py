@@ -40,15 +40,13 @@ class Rule(BaseModel):
     @classmethod
     def parse(cls, text: str) -> Rule:
         arrow = _read(text, "age, sex -> disease : l=3")
-        if arrow.right.text in (name.text for name in arrow.left):
+        if arrow.right.text in arrow.known:
             said = f"{arrow.right.text!r} stands on both sides. Whoever knows it has nothing to learn; remove it"
             raise arrow.fault(arrow.right.at, said)
         found = _L.fullmatch(arrow.rest.text)
         if found is None or not re.fullmatch(r"\d{1,9}", found["l"]) or int(found["l"]) < 2:
             raise arrow.fault(arrow.rest.at, "end the rule with `: l=2` or a larger whole number")
-        return cls(
-            knows=tuple(sorted({name.text for name in arrow.left})), protects=arrow.right.text, l=int(found["l"])
-        )
+        return cls(knows=arrow.known, protects=arrow.right.text, l=int(found["l"]))
 
     def implies(self, other: Rule) -> bool:
         """Whether whatever keeps this rule keeps the other one (Theorem 3.1, with an l for each rule)."""
@@ -75,7 +73,7 @@ class Dependency(BaseModel):
         arrow = _read(text, "zipcode -> county")
         if arrow.rest.text:
             raise arrow.fault(arrow.rest.at, "a dependency ends with the attribute that is decided")
-        if arrow.right.text in (name.text for name in arrow.left):
+        if arrow.right.text in arrow.known:
             raise arrow.fault(arrow.right.at, f"{arrow.right.text!r} stands on both sides; remove it")
         return cls(knows=arrow.known, decides=arrow.right.text)
 
@@ -164,6 +162,7 @@ class _Arrow(NamedTuple):
 def _read(text: str, example: str) -> _Arrow:
     sides: list[list[_Named]] = [[]]
     rest = _Named("", len(text))
+    named = 0  # where the last name ends
     at, wanted = 0, True  # whether a name must come next
     while at < len(text.rstrip()):
         token = _TOKEN.match(text, at)
@@ -175,6 +174,7 @@ def _read(text: str, example: str) -> _Arrow:
             if not wanted:
                 raise _fault(text, start, "write a comma between attributes", example)
             sides[-1].append(_Named(_unquoted(said), start))
+            named = start + len(said.rstrip())
             wanted = False
             continue
         if wanted:
@@ -189,7 +189,7 @@ def _read(text: str, example: str) -> _Arrow:
     if wanted:
         raise _fault(text, len(text.rstrip()), "an attribute is missing here", example)
     if len(sides) == 1:
-        raise _fault(text, rest.at, "no arrow: write `->` between what is known and what is not", example)
+        raise _fault(text, named, "no arrow: write `->` between what is known and what is not", example)
     if len(sides) > 2 or len(sides[1]) > 1:
         place = sides[2][0] if len(sides) > 2 else sides[1][1]
         raise _fault(text, place.at, "write one attribute after the arrow, and a rule for each", example)

@@ -97,10 +97,40 @@ def test_an_open_hole_exits_3(pluralis: Any, here: Path) -> None:
     assert len(told.json["impossible"]) == 1
 
 
+@pytest.mark.parametrize("known", ["", "dependencies: [zipcode -> county]\n"])
+def test_a_rule_that_keeps_apart_what_is_tied_exits_3_as_publish_does(pluralis: Any, here: Path, known: str) -> None:
+    """county -> zipcode: whoever knows the county knows that nearly all zipcodes are not it."""
+    text = "version: 1\nothers: drop\nrules: ['county -> zipcode : l=3']\npublish: {method: uad}\n"
+    (here / "policy.yaml").write_text(text + known)
+    assert pluralis("rules", "policy.yaml").code == (3 if known else 0)
+    ran = pluralis("rules", "policy.yaml", "towns.csv")
+    assert ran.code == 3
+    assert "zipcode → county" in ran.out.split("Known dependencies")[1]
+    assert "rule 1: knowing one side rules out most values of the other" in ran.out
+    assert "`county -> zipcode : l=3` cannot be kept: county and zipcode go together" in ran.err
+    refused = pluralis("publish", "towns.csv", "--policy", "policy.yaml", "--out", "release")
+    assert (refused.code, refused.err) == (ran.code, ran.err)
+    told = pluralis("rules", "policy.yaml", "towns.csv", "--json").json
+    assert [torn["rule"] for torn in told["torn"]] == ["county -> zipcode : l=3"]
+    (here / "policy.yaml").write_text(text + "coincidences: [zipcode -> county]\n")
+    assert pluralis("rules", "policy.yaml", "towns.csv").code == 0
+
+
+def test_a_dependency_matters_if_a_rule_speaks_of_either_end(pluralis: Any, here: Path) -> None:
+    for rule, matters in (("zipcode -> age", True), ("age -> zipcode", True), ("sex -> age", False)):
+        plain = "{county: {role: plain}}" if matters else "{county: {role: plain}, zipcode: {role: plain}}"
+        (here / "policy.yaml").write_text(f"version: 1\nothers: drop\nrules: ['{rule} : l=2']\nattributes: {plain}\n")
+        told = pluralis("rules", "policy.yaml", "towns.csv", "--json").json
+        known = {"dependency": "zipcode -> county", "declared": False, "adds": []}
+        assert (told["dependencies"], told["unimportant"]) == (
+            ([known], []) if matters else ([], ["zipcode -> county"])
+        )
+
+
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
-        ("l=2']", 3, "'basic' fills 70.0% of plan. It is too skewed for any l"),
+        ("l=2']", 3, "is too skewed for any l; make it an identifier, which is not published, or allow suppress: 0.4."),
         ("l=2']\npublish: {suppress: 0.4}", 0, "96 rows will be left out for it, as suppress allows"),
         ("l=2']\npublish: {suppress: 0.39}", 3, "too skewed for any l"),
         ("l=2']\nattributes: {plan: {model: distinct}}", 0, "1 rule in force"),
@@ -117,7 +147,7 @@ def test_the_largest_l_is_said(pluralis: Any, here: Path) -> None:
     (here / "policy.yaml").write_text("version: 1\nothers: drop\nrules: ['sex -> county : l=5']\n")
     ran = pluralis("rules", "policy.yaml", "towns.csv")
     assert ran.code == 3
-    assert "'a' fills 25.0% of county. The largest l it allows is 4." in ran.err
+    assert "'a' fills 25.0% of county. The largest l it allows is 4; set l=4." in ran.err
 
 
 def test_roles_adversaries_and_gaps(pluralis: Any, here: Path) -> None:
@@ -163,7 +193,10 @@ def test_a_policy_for_another_table(pluralis: Any, here: Path) -> None:
     (here / "policy.yaml").write_text(POLICY.replace("county", "country"))
     ran = pluralis("rules", "policy.yaml", "towns.csv")
     assert ran.code == 2
-    assert "Did you mean 'county'?" in ran.err
+    said = "The rule `sex -> country : l=2` names 'country', the table has no such column. Did you mean 'county'?"
+    assert said in ran.err
+    (here / "policy.yaml").write_text(POLICY + "attributes: {zip: {role: plain}}\n")
+    assert "The policy names 'zip'" in pluralis("rules", "policy.yaml", "towns.csv").err
 
 
 # the picture ----------------------------------------------------------------------------------------------------

@@ -29,7 +29,9 @@ attributes:
         ("age,, sex -> disease : l=2", ", sex", "an attribute is missing"),
         (", age -> disease : l=2", ", age", "an attribute is missing"),
         ("age sex disease", "$", "no arrow"),
-        ("age : l=2", "l=2", "no arrow"),
+        ("age : l=2", " : l", "no arrow"),
+        ("age, sex   : l=3", "   :", "no arrow"),
+        ('age, "sex: x" : l=3', " : l", "no arrow"),
         ("age -> sex -> disease : l=2", "disease", "one attribute after the arrow"),
         ("age -> disease, drug : l=2", "drug", "one attribute after the arrow"),
         ("age, sex -> sex : l=2", "sex :", "'sex' stands on both sides"),
@@ -107,7 +109,7 @@ def test_no_rule_at_all() -> None:
     explanation = explain(policy)
     assert (explanation.rules, explanation.impossible) == ((), [])
     assert [vertex.name for vertex in explanation.attributes] == ["age"]
-    with pytest.raises(PolicyError, match="names no attribute"):
+    with pytest.raises(PolicyError, match=r"the policy names no attribute and no rule\. Run `pluralis init"):
         Policy.parse("version: 1\nrules: []\n")
 
 

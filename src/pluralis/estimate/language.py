@@ -11,6 +11,7 @@ Words of the language may be written in any case. What cannot be read is a Query
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,6 +29,9 @@ TOO_DEEP = f"Conditions stand more than {MAX_DEPTH} deep in one another. Ask som
 
 SIGNS: dict[str, Comparison] = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 ORDERINGS = ("<", "<=", ">", ">=", "BETWEEN")
+_SQL = re.compile(
+    r"\s*(?P<select>SELECT)(?=[\s*]|$)(?!\s*(?:[=<>!]|(?:BETWEEN|IN|IS|NOT)\b))", re.IGNORECASE | re.ASCII
+)
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -71,6 +75,8 @@ comparison='<', values=(30,))))), by=('disease',))
       disease = flu
                 ^^^
     """
+    if found := _SQL.match(text):
+        raise pointed(text, *found.span("select"), "This is SQL. Ask with --sql, or write COUNT WHERE age > 30 BY sex.")
     return _Parser(text).query()
 
 

@@ -3,20 +3,27 @@
 Paper      Versatile Publishing, section 1.3 and appendix B, Algorithm 3: the baseline.
 Words      vector = the protected values of a row, all of them. Rows of one vector are alike to the integer program, so
            it has a variable for each vector, how many of its rows a group takes, and not a bit for each row.
+           line = vectors that agree in all attributes but one. grid = l values of each attribute, in all combinations.
 Departs    the paper's program takes as many rows as it can, which makes one huge group (`variant: paper`). Here it
-           takes as few as it can, of the fullest vectors, which loses less. A group is repeated until half of some
-           vector is used up. Rows that fit no group join one that lacks their value, if there is one attribute only, or
-           are left out, where the paper suppresses their protected values.
+           takes as few as it can, of the fullest vectors, which loses less: grids, and programs only for what grids
+           leave, while they are small. A group is repeated until half of some vector is used up. Rows that fit no group
+           join one that lacks their value, if there is one attribute only, or are left out, where the paper suppresses
+           their protected values. Limits count vectors, programs and their nodes, never seconds: the same key gives the
+           same groups.
 
 Theorem: let a group hold x(v, r) rows with value v of an attribute and r of the others. l x(v, r) <= x(·, r) for all v
 and r: so whoever knows the quasi attributes of a person and all of its other protected values gives no value more than
 1/l.
+
+Lemma: no group is smaller than a grid. Every line of a group that holds a row holds l vectors; so l slices of the last
+attribute hold rows, each a group in the attributes before it, which by induction holds a grid's rows of those.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +43,18 @@ from pluralis.randomness import Draw
 from pluralis.table import Table
 
 Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Values = npt.NDArray[np.int32]
 FULLER = 1e-4  # how much it counts that a vector is full, beside one row more or less
-SECONDS = 10.0  # for one group
+VECTORS = 20_000  # more are refused
+PROGRAM = 400  # vectors of a program for a smallest group; what is left of more is left out
+PROGRAMS = 100  # that are solved
+NODES = 100  # of one program
+ELSE = "Lower l, protect fewer attributes, or take gd or uad, which publish several tables."
 
 
 class MultiSa(Method):
-    """Solve an integer program for a group, deal it out, and again."""
+    """Find a grid, or solve an integer program, for a group, deal it out, and again."""
 
     name: ClassVar[str] = "multi-sa"
     title: ClassVar[str] = "groups in which each sensitive attribute is diverse, whatever is known of the others"
@@ -64,9 +77,9 @@ class MultiSa(Method):
         columns = table.sensitive
         order = draw.permutation(table.rows, "rows")
         vector_of, values = kinds_of([column.codes[order] for column in columns], [column.size for column in columns])
-        ls = np.array([policy.l(column.name) for column in columns])
         alike = _by_vector(vector_of, len(values))
-        group_of = self._dealt(alike, values, ls)
+        ls = np.array([policy.l(column.name) for column in columns])
+        group_of = self._dealt(alike, Stock(values, np.diff(alike.starts), ls))
         if len(columns) == 1:
             _join(group_of, vector_of)
         if table.person is not None:
@@ -81,27 +94,22 @@ class MultiSa(Method):
         require_allowance(plan.left_out, table.rows, policy.publish.suppress, "lower l, or use method: gd or uad")
         return plan
 
-    def _dealt(self, alike: Alike, values: npt.NDArray[np.int32], ls: Ints) -> Ints:
+    def _dealt(self, alike: Alike, stock: Stock) -> Ints:
         """The group of every row, in drawn order, or LEFT_OUT."""
-        left = np.diff(alike.starts)
         next_of = alike.starts[:-1].copy()
         group_of = np.full(alike.rows.size, LEFT_OUT, np.int64)
         groups = 0
-        with stage("solving for groups") as done:
-            while left.any():
-                group = largest_group(values, left, ls) if self.variant == "paper" else smallest_group(values, left, ls)
-                if group is None:  # no group takes a row of the fullest vector, now or later
-                    left[left.argmax() if self.variant != "paper" else slice(None)] = 0
-                    continue
+        with stage("forming groups") as done:
+            for group in stock.largest_groups() if self.variant == "paper" else stock.smallest_groups():
                 used = np.flatnonzero(group)
-                times = max(1, int((left[used] // (2 * group[used])).min()))
+                times = max(1, int((stock.left[used] // (2 * group[used])).min()))
                 for vector in used:
                     rows = alike.rows[next_of[vector] : next_of[vector] + times * group[vector]]
                     group_of[rows] = groups + np.repeat(np.arange(times), group[vector])
                 next_of += times * group
-                left -= times * group
+                stock.left -= times * group
                 groups += times
-                done(1 - float(left.sum() / group_of.size))
+                done(1 - float(stock.left.sum() / group_of.size))
         return group_of
 
 
@@ -123,54 +131,167 @@ def _join(group_of: Ints, value_of: Ints) -> None:
         full[free] = True
 
 
-def smallest_group(values: npt.NDArray[np.int32], left: Ints, ls: Ints) -> Ints | None:
-    """How many rows of each vector the smallest group takes that takes one of the fullest; None if there is none.
+class Lines(NamedTuple):
+    """Vectors that agree in all attributes but one, line after line."""
 
-    `values` has a line for each vector, of which so many rows are `left`. That the fullest is taken makes the program
-    easy: without it, a fraction of every vector makes a group as well.
+    of: Ints  # the line of each vector
+    vectors: Ints
+    starts: Ints
+
+    @classmethod
+    def along(cls, values: Values, i: int) -> Lines:
+        others = np.delete(values, i, axis=1)
+        of = np.unique(others, axis=0, return_inverse=True)[1].ravel() if others.size else np.zeros(len(values), int)
+        count = int(of.max(initial=-1)) + 1
+        starts = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=count))]).astype(np.int64)
+        return cls(of, stable_order(of, count), starts)
+
+    def across(self, vectors: Ints) -> Ints:
+        """All vectors of the lines that some are of."""
+        lines = self.of[vectors]
+        return np.concatenate(
+            [self.vectors[a:b] for a, b in zip(self.starts[lines], self.starts[lines + 1], strict=True)]
+        )
+
+
+class Stock:
+    """How many rows of each vector are left, and the groups that can be made of them.
+
+    `values` has a line for each vector, `ls` says how diverse each attribute must be.
     """
-    there = np.flatnonzero(left)
-    low = np.zeros(there.size)
-    low[left[there].argmax()] = 1
-    return _solved(values, left, ls, low, 1 - FULLER * left[there] / left[there].max())
 
+    def __init__(self, values: Values, left: Ints, ls: Ints) -> None:
+        if len(values) > VECTORS:
+            raise Infeasible(
+                f"The sensitive attributes have {len(values):,} combinations of values; multi-sa takes at most "
+                f"{VECTORS:,}. {ELSE}"
+            )
+        self.values, self.left, self.ls = values, left.copy(), ls
+        self.lines = [Lines.along(values, i) for i in range(len(ls))]
+        self.programs = 0  # solved so far
 
-def largest_group(values: npt.NDArray[np.int32], left: Ints, ls: Ints) -> Ints | None:
-    """The same for the group that takes most rows."""
-    there = np.flatnonzero(left)
-    return _solved(values, left, ls, np.zeros(there.size), -np.ones(there.size))
+    def smallest_groups(self) -> Iterator[Ints]:
+        """Groups of least rows, one after the other: how many rows of each vector. Whoever asks takes them from `left`.
 
+        Each takes a row of the fullest vector that has not failed: first in grids, then, of what is left, by programs.
+        """
+        for make in (self.grid, self.smallest):
+            fails = np.zeros(self.left.size, np.bool_)
+            while (open_ := np.where(fails, 0, self.possible())).any():
+                vector = int(open_.argmax())
+                group = make(vector)
+                if group is None:  # and it will not be in one later, when less is left
+                    fails[vector] = True
+                else:
+                    yield group
 
-def _solved(
-    values: npt.NDArray[np.int32], left: Ints, ls: Ints, low: npt.NDArray[np.float64], cost: npt.NDArray[np.float64]
-) -> Ints | None:
-    there = np.flatnonzero(left)
-    found = milp(
-        cost,
-        constraints=[_diverse(values[there], i, int(l)) for i, l in enumerate(ls)],
-        integrality=np.ones(there.size),
-        bounds=Bounds(low, left[there]),
-        options={"time_limit": SECONDS, "mip_rel_gap": 0.01},
-    )
-    if found.x is None:
+    def largest_groups(self) -> Iterator[Ints]:
+        """The groups that take most rows of what is left, as in the paper."""
+        while self.programs < PROGRAMS and self.possible().any() and (group := self.largest()) is not None:
+            yield group
+
+    def possible(self) -> Ints:
+        """What is left, without vectors that no group can hold: a line of fewer than l vectors is in none."""
+        while True:
+            there = self.left > 0
+            short = np.zeros(there.size, np.bool_)
+            for line, l in zip(self.lines, self.ls, strict=True):
+                short |= np.bincount(line.of, there)[line.of] < l
+            if not (short & there).any():
+                return self.left
+            self.left[short] = 0
+
+    def grid(self, vector: int) -> Ints | None:
+        """A group of one row of each cell of a grid around a vector; None if none is found.
+
+        Attributes are taken one after the other, each with the values that leave most rows of the fewest, in several
+        orders, first those with least choice.
+        """
+        start = np.array([vector])
+        choice = [
+            np.count_nonzero(self.left[line.across(start)]) / l for line, l in zip(self.lines, self.ls, strict=True)
+        ]
+        order = sorted(range(len(choice)), key=choice.__getitem__)
+        for turn in range(len(order)):
+            cells: Ints | None = start
+            for i in order[turn:] + order[:turn]:
+                cells = self._extended(cells, i) if cells is not None else None
+            if cells is not None:
+                return np.bincount(cells, minlength=self.left.size)
         return None
-    group = np.zeros(left.size, np.int64)
-    group[there] = np.round(found.x).astype(np.int64)
-    return group if group.any() else None
 
+    def smallest(self, vector: int) -> Ints | None:
+        """The smallest group that takes a row of a vector; None if there is none, or the program is too large.
 
-def _diverse(values: npt.NDArray[np.int32], i: int, l: int) -> LinearConstraint:
-    """l x(v, r) - x(·, r) <= 0 for every value v of attribute i and all r of the others: a line for each vector."""
-    rest = np.delete(values, i, axis=1)
-    _, rest_of = np.unique(rest, axis=0, return_inverse=True) if rest.shape[1] else (None, np.zeros(len(values), int))
-    order = stable_order(rest_of, int(rest_of.max()) + 1)
-    starts = np.flatnonzero(np.diff(rest_of[order], prepend=-1))
-    sizes = np.diff(starts, append=order.size)
-    lines = np.repeat(order, np.repeat(sizes, sizes))
-    others = np.concatenate([np.tile(order[s : s + n], n) for s, n in zip(starts, sizes, strict=True)])
-    weights = np.where(lines == others, l - 1.0, -1.0)
-    matrix = coo_array((weights, (lines, others)), shape=(len(values), len(values))).tocsr()
-    return LinearConstraint(matrix, -np.inf, 0)
+        That a certain vector is taken makes the program easy: without it, a fraction of every vector is a group too.
+        """
+        there = np.flatnonzero(self.left)
+        if there.size > PROGRAM or self.programs == PROGRAMS:
+            return None
+        return self._solve((there == vector).astype(float), 1 - FULLER * self.left[there] / self.left[there].max())
+
+    def largest(self) -> Ints | None:
+        """The group that takes most rows."""
+        there = np.flatnonzero(self.left)
+        return self._solve(np.zeros(there.size), -np.ones(there.size))
+
+    def _extended(self, cells: Ints, i: int) -> Ints | None:
+        """These vectors, which agree in attribute i, with their like for l - 1 other values of it; None if too few."""
+        near = self.lines[i].across(cells)
+        near = near[self.left[near] > 0]
+        near = near[np.argsort(self.values[near, i], kind="stable")]
+        value, starts, counts = np.unique(self.values[near, i], return_index=True, return_counts=True)
+        fewest = np.minimum.reduceat(self.left[near], starts)
+        fewest[value == self.values[cells[0], i]] = np.iinfo(np.int64).max  # its own comes first
+        fewest[counts < cells.size] = 0
+        best = np.argsort(-fewest, kind="stable")[: self.ls[i]]
+        if best.size < self.ls[i] or not fewest[best[-1]]:
+            return None
+        return np.concatenate([near[starts[b] : starts[b] + cells.size] for b in best])
+
+    def _solve(self, low: Reals, cost: Reals) -> Ints | None:
+        """The group of least cost that takes so many of each vector at least."""
+        there = np.flatnonzero(self.left)
+        self.programs += 1
+        constraints, rests = self._diverse(there)
+        found = milp(
+            np.concatenate([cost, np.zeros(rests)]),
+            constraints=constraints,
+            integrality=np.repeat([1, 0], [there.size, rests]),
+            bounds=Bounds(
+                np.concatenate([low, np.zeros(rests)]), np.concatenate([self.left[there], np.full(rests, np.inf)])
+            ),
+            options={"node_limit": NODES, "mip_rel_gap": 0.01},
+        )
+        if found.x is None:
+            return None
+        group = np.zeros(self.left.size, np.int64)
+        group[there] = np.round(found.x[: there.size]).astype(np.int64)
+        return group if group.any() and self.is_good(group) else None
+
+    def _diverse(self, there: Ints) -> tuple[LinearConstraint, int]:
+        """l x(v, r) <= y(r) and y(r) = x(·, r), for every attribute, value v of it and r of the others; how many y."""
+        x, entries, low = np.arange(there.size), [], []
+        at, y = 0, there.size  # the next row, the next column
+        for line, l in zip(self.lines, self.ls, strict=True):
+            rests, of = np.unique(line.of[there], return_inverse=True)
+            rest, sums = np.arange(rests.size), at + there.size
+            entries += [(l, at + x, x), (-1, at + x, y + of), (1, sums + of, x), (-1, sums + rest, y + rest)]
+            low += [np.full(there.size, -np.inf), np.zeros(rests.size)]
+            at, y = sums + rests.size, y + rests.size
+        weights, rows, columns = (
+            np.concatenate(part)
+            for part in zip(*((np.full(r.size, float(w)), r, c) for w, r, c in entries), strict=True)
+        )
+        matrix = coo_array((weights, (rows, columns)), shape=(at, y)).tocsr()
+        return LinearConstraint(matrix, np.concatenate(low), 0), y - there.size
+
+    def is_good(self, group: Ints) -> bool:
+        """Whether l x(v, r) <= x(·, r) throughout."""
+        return all(
+            (l * group <= np.bincount(line.of, group)[line.of]).all()
+            for line, l in zip(self.lines, self.ls, strict=True)
+        )
 
 
 def _by_vector(vector_of: Ints, vectors: int) -> Alike:

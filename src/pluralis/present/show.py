@@ -72,9 +72,11 @@ def show_loss(console: Console, loss: Loss) -> None:
     console.print(f"rows left out       {loss.suppressed:,} ({loss.suppressed_share:.2%})")
     if loss.groups:
         console.print(f"groups              {loss.groups:,}, {loss.average_group:.2f} rows each on average")
-    console.print(
-        f"information loss    {loss.ncp:.4f} NCP; {loss.ncp_with_suppressed:.4f} counting left-out rows as lost"
-    )
+    generalised = loss.distortion is not None
+    if generalised or loss.kl is None:  # values as they are would say that nothing was lost
+        console.print(
+            f"information loss    {loss.ncp:.4f} NCP; {loss.ncp_with_suppressed:.4f} counting left-out rows as lost"
+        )
     console.print(f"discernibility      {loss.discernibility:,}")
     if loss.kl is not None:
         console.print(f"KL divergence       {loss.kl:.4f} nats")
@@ -84,6 +86,8 @@ def show_loss(console: Console, loss: Loss) -> None:
         console.print(f"additional loss     {loss.additional_loss:.2%}")
     if loss.added_values is not None:
         console.print(f"values added        {loss.added_values:,}")
+    if not generalised:
+        return
     table = _table("attribute", "loss", "before ↔ after", right=("loss", "before ↔ after"))
     distances = {d.attribute: d.distance for d in loss.distributions}
     for name, value in loss.ncp_by_attribute.items():
@@ -213,7 +217,7 @@ def _show_remarks(console: Console, explanation: Explanation, number: Mapping[Ru
         numbers = [number[rule] for rule in rules if rule in number]
         return f"rule{'s' * (len(numbers) > 1)} {', '.join(numbers)}" if numbers else ""
 
-    say("Known dependencies: to protect the right side, the left side is protected too", [
+    say("Known dependencies: both sides are published together; to protect the right one, the left one is protected", [
         f"{_decides(known.dependency)}  ({'declared' if known.declared else 'found in the table'})  "
         + (f"adds {added}" if (added := of(known.adds)) else "adds no rule")
         for known in explanation.dependencies
@@ -231,6 +235,9 @@ def _show_remarks(console: Console, explanation: Explanation, number: Mapping[Ru
     ])  # fmt: skip
     say("Open holes: what is known decides what is protected", [
         f"rule {number[hole.rule]}: {_decides(hole.because)}" for hole in explanation.holes
+    ], "bold red")  # fmt: skip
+    say("Torn: what a dependency ties together is kept apart", [
+        f"rule {number[torn.rule]}: knowing one side rules out most values of the other" for torn in explanation.torn
     ], "bold red")  # fmt: skip
     say("Too common: a guess without knowing anything is better than 1/l", [
         f"rule {number[skew.rule]}, 1/l is {1 / skew.rule.l:.1%}: {skew}" for skew in explanation.skewed
