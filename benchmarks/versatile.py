@@ -274,8 +274,8 @@ def main() -> None:
     asked = parser.parse_args()
     parts = {
         "adult": lambda: on_adult(asked.sets, QUERIES),
-        "texas": lambda: on_large("Texas", texas_like(), (1, 3, 5, 7, 9), ("gd", "uad", "single-attribute")),
-        "claims": lambda: on_large("claims", claims(), (1, 3, 5, 7, 9), ("gd", "uad", "single-attribute")),
+        "texas": lambda: on_large("Texas", texas_like(), (1, 5, 9), ("gd", "uad", "single-attribute")),
+        "claims": lambda: on_large("claims", claims(), (1, 5, 9), ("gd", "uad", "single-attribute")),
         "growth": growth,
     }
     before = list(csv.DictReader(RESULTS.open(encoding="utf-8"))) if asked.only and RESULTS.exists() else []
