@@ -25,6 +25,18 @@ PATIENTS = pl.DataFrame(
 )
 
 
+PATIENTS_YAML = """\
+version: 1
+attributes:
+  name:     {role: identifier}
+  gender:   {role: quasi}
+  postcode: {role: quasi, hierarchy: {mask: right}}
+  age:      {role: quasi, type: number}
+  disease:  {role: sensitive, l: 2}
+publish: {method: bsgi}
+"""
+
+
 def patients_policy(l: int = 2, **publish: Any) -> Policy:
     """A policy for PATIENTS, the first table of the BSGI paper."""
     return policy_of(

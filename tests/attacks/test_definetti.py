@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from attacks.small import released
 from multi import Sub, multi_release
 from pluralis import Key, Policy, publish
 from pluralis.attacks.base import Options, Result
@@ -55,17 +56,7 @@ def published(table: pl.DataFrame, form: str, l: int, key: int) -> Release:
         groups[order] = np.arange(table.height) % (table.height // l) + 1
         sub = Sub(["age", "job", "town", "disease"], ["disease"], groups.tolist())
         return multi_release(table.to_dicts(), [sub, Sub(["insurer"])], [f"age, job, town -> disease : l={l}"])
-    attributes: dict[str, Any] = {
-        "age": {"role": "quasi", "type": "number"},
-        "job": {"role": "quasi"},
-        "town": {"role": "quasi"},
-        "disease": {"role": "sensitive", "l": l},
-    }
-    if form == "sloms":
-        attributes |= {"insurer": {"role": "sensitive", "l": 2}, "town": {"role": "plain"}}
-    data: dict[str, Any] = {"version": 1, "attributes": attributes, "others": "drop"}
-    data["publish"] = {"method": form, **FORMS[form]}
-    return publish(table, Policy.of(data | ({"k": 2} if form == "sloms" else {})), key=Key(bytes([key] * 32)))
+    return released(table, form, l, key, **FORMS[form])
 
 
 def attack(release: Release, table: pl.DataFrame) -> Result:

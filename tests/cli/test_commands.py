@@ -16,17 +16,7 @@ from calling import Ran, caller
 from pluralis.csvfile import write_csv_bytes
 from pluralis.policy import Policy
 from tables import PATIENTS
-
-POLICY = """\
-version: 1
-attributes:
-  name:     {role: identifier}
-  gender:   {role: quasi}
-  postcode: {role: quasi, hierarchy: {mask: right}}
-  age:      {role: quasi, type: number}
-  disease:  {role: sensitive, l: 2}
-publish: {method: bsgi}
-"""
+from tables import PATIENTS_YAML as POLICY
 
 
 @pytest.fixture

@@ -11,17 +11,8 @@ import pytest
 from calling import caller
 from pluralis.csvfile import write_csv_bytes
 from tables import PATIENTS
+from tables import PATIENTS_YAML as POLICY
 
-POLICY = """\
-version: 1
-attributes:
-  name:     {role: identifier}
-  gender:   {role: quasi}
-  postcode: {role: quasi, hierarchy: {mask: right}}
-  age:      {role: quasi, type: number}
-  disease:  {role: sensitive, l: 2}
-publish: {method: bsgi}
-"""
 TRIED = ("--methods", "anatomy,mondrian,sloms")
 
 

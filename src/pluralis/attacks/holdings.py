@@ -11,6 +11,7 @@ multi          each table as one of these. What a table shows openly is hidden b
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -185,7 +186,7 @@ def _view(name: str, release: Release, known: set[str]) -> View:
     return View(name, release, columns, rows, groups, frozenset(source.attributes), holding, domain)
 
 
-class _Source:
+class _Source(ABC):
     """Where a kind of release keeps what groups hold; `beside` says that it is one of several tables."""
 
     attributes: Sequence[str]
@@ -206,9 +207,9 @@ class _Source:
         """All that is published of an attribute."""
         return [frame[attribute] for _, frame in self.held((attribute,), None)]
 
+    @abstractmethod
     def held(self, names: tuple[str, ...], groups: pl.Series | None) -> Iterator[tuple[str, pl.DataFrame]]:
         """(column of groups, AT and attributes side by side and PEOPLE) that tell of these attributes."""
-        raise NotImplementedError
 
 
 class _Generalized(_Source):

@@ -19,7 +19,7 @@ Exact       the first `worst` over all sets. Kinds of people are looked for in a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ import polars as pl
 from pluralis.addition import Design, different, likeliest, posteriors
 from pluralis.attacks.base import Attack, Options, Result, bounds
 from pluralis.attacks.holdings import View, codes_of, common, core_of, secrets_of, views
-from pluralis.attacks.knowledge import BOX, CLASS, SHARE, VALUE, Question, Targets, blind_guess, quasi_of
+from pluralis.attacks.knowledge import BOX, CLASS, SHARE, VALUE, Guessed, Question, Targets, blind_guess, quasi_of
 from pluralis.audit.sets import best_guess
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.candidates import Candidates
@@ -86,21 +86,9 @@ class Prior(Attack):
             worst = found.least if question.promised is not None else found.share
             note = f"by the shares that the sets show about {found.share:.3g}, no less than {found.least:.3g}"
         members = ", ".join(_text(design, member) for member in found.members)
-        return Result(
-            attack=self.name,
-            question=f"{question}, and how common each value is",
-            attribute=name,
-            adversary=question.adversary,
-            targets=guess.targets,
-            sampled=guess.sampled,
-            success=guess.success,
-            **bounds(guess.success, guess.targets, guess.sampled),
-            blind=blind_guess(release, original, name),
-            promised=question.promised,
-            worst=worst,
-            witness=f"the set {members}",
-            note=note,
-        )
+        said = f"{question}, and how common each value is"
+        told = {"worst": worst, "witness": f"the set {members}", "note": note}
+        return self._result(said, question, guess, blind_guess(release, original, name), **told)
 
     def _alike(
         self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame, cells: list[Cell]
@@ -116,19 +104,26 @@ class Prior(Attack):
         top = max(cells, key=lambda cell: cell.average)
         question = Question(name, tuple(quasi_of(release)), (), None)
         guess = targets.scored(question, _believed(targets, name, sets, likely, design))
+        said = f"{question}, and what people who are alike have"
+        note = f"learnt from the sets of {len(cells):,} kinds of people; `worst` is the average of one kind"
+        told = {"worst": top.average, "witness": top.told, "note": note}
+        return self._result(said, question, guess, blind_guess(release, original, name), **told)
+
+    def _result(self, said: str, question: Question, guess: Guessed, blind: float, **told: Any) -> Result:
+        ends = bounds(guess.success, guess.targets, guess.sampled)
         return Result(
             attack=self.name,
-            question=f"{question}, and what people who are alike have",
-            attribute=name,
+            question=said,
+            attribute=question.attribute,
             adversary=question.adversary,
             targets=guess.targets,
             sampled=guess.sampled,
             success=guess.success,
-            **bounds(guess.success, guess.targets, guess.sampled),
-            blind=blind_guess(release, original, name),
-            worst=top.average,
-            witness=top.told,
-            note=f"learnt from the sets of {len(cells):,} kinds of people; `worst` is the average of one kind",
+            low=ends["low"],
+            high=ends["high"],
+            blind=blind,
+            promised=question.promised,
+            **told,
         )
 
 
