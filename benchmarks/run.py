@@ -14,7 +14,6 @@ import json
 import math
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -66,11 +65,10 @@ Sensitive is occupation at l = 5; with four secrets occupation, education, hours
 l = 5, drawn from 50 values, which the table then has in the place of occupation. One core. *Plan* is the method alone;
 *publish* is everything from the Parquet file to the visible, audited release with its report; *copy* is Polars
 reading and writing the same file, all 15 columns, in the same process; *ratio* is publish / copy. *Table* is the file
-in memory by Polars' `estimated_size`, which counts the letters of text and not the 16 bytes of each cell that holds
-them: at 1,000,000 rows it says 110 MiB, and reading the file takes some 200. *Peak* is the most that a process held
-which does nothing but publish, *base* what it held of interpreter and libraries before it read the table; *net* is
-(peak - base) / table. Times and memory were measured in runs of their own. Machines are noisy: compare figures of one
-run only.
+in memory, as Arrow buffers, all 15 columns. (Polars' `estimated_size` counts the letters of text and not the cells that
+hold them, and says little more than half of it.) *Peak* is the most that a process held which does nothing but publish,
+*base* what it held of interpreter and libraries before it read the table; *net* is (peak - base) / table. Times and
+memory were measured in runs of their own. Machines are noisy: compare figures of one run only.
 """
 
 
@@ -145,8 +143,9 @@ def measure_memory(path: Path, name: str) -> dict[str, float]:
 
 
 def peak_mib() -> float:
-    """The most that this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most that this process has held, without what its parent held before."""
+    held = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(next(held).split()[1]) / 1024
 
 
 def measure_time(path: Path, name: str) -> dict[str, float]:
@@ -160,7 +159,7 @@ def measure_time(path: Path, name: str) -> dict[str, float]:
 
     rules = Policy.of(policy(RUNS[name]))
     frame = read_table(path)
-    size = frame.estimated_size("mb")
+    size = frame.to_arrow().nbytes / 2**20
     method = method_for(rules)
     small = Policy.of(policy(RUNS[name]._replace(suppress=0.9)))
     warm = publish(frame.head(5_000), small, key=Key.test())  # load the compiled kernels

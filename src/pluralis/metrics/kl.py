@@ -16,8 +16,7 @@ the sum of what each subtable gives, less the entropies of what they share and o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,7 @@ from pluralis.errors import ReleaseError
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.subtables import Subtable, subtables
 from pluralis.kernels.classes import refined
-from pluralis.kernels.likelihood import log_likelihood
+from pluralis.kernels.likelihood import log_likelihood, log_likelihood_of_parts
 from pluralis.labels import number_text
 from pluralis.original import original_values
 from pluralis.release import GROUP, ColumnInfo, Manifest, Release
@@ -36,9 +35,12 @@ from pluralis.schema import Subtable as Bits
 
 MOST = 300_000  # rows for which it is worked out
 MOST_OF_SUBTABLES = 2_000_000
+_WEIGHT = "\0weight"
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
 NOT_ITS_ORIGINAL = "The release does not allow for some rows of the original: it is not its original."
 
 Codes = npt.NDArray[np.int32]
+Sizes = npt.NDArray[np.int64]
 
 
 def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
@@ -53,36 +55,15 @@ def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
     exact = all(column.exact for column in quasi.named("quasi"))
     if not exact or original.height > MOST or original.height != manifest.rows:
         return None
-    columns = quasi.named("quasi")
-    names = [f"q{i}" for i in range(len(columns))]
-    true = pl.DataFrame(
-        [_core(original_values(original, c, manifest)).alias(name) for c, name in zip(columns, names, strict=True)]
-    )
     rows = release.tables[quasi.name]
+    shown = ((original_values(original, column, manifest), rows[column.name]) for column in quasi.named("quasi"))
     group = pl.Series(np.arange(rows.height)) if release.kind == "candidates" else rows[GROUP]
-    shown = pl.DataFrame(
-        [_core(rows[c.name]).alias(name) for c, name in zip(columns, names, strict=True)] + [group.alias("g")]
-    )
-    hidden = [_column(name, manifest) for name in _sensitive(manifest)]
-    secrets = {column.name: _core(original_values(original, column, manifest)) for column in hidden}
-    parts = _shares(release)
-    for i, name in enumerate(secrets):
-        true = true.with_columns(secrets[name].alias(f"s{i}"))
-    places = {name: f"s{i}" for i, name in enumerate(secrets)}
-    points = true.group_by(true.columns).agg(pl.len().alias("rows"))
-    shown = shown.group_by(shown.columns).agg(pl.len().alias("here"))
-    points = points.with_row_index("point")
-    both = points.join(shown, on=names, nulls_equal=True)
-    for frame, attributes in parts:
-        renamed = frame.rename({name: places[name] for name in attributes})
-        both = both.join(renamed.rename({GROUP: "g"}), on=["g", *(places[name] for name in attributes)])
-    shares = [f"share{i}" for i in range(len(parts))]
-    likely = reduce(lambda a, b: a * b, (pl.col(name) for name in shares), pl.col("here"))
-    believed = both.group_by("point").agg(likely.sum().alias("believed"), pl.col("rows").first())
-    if believed.height != points.height:
-        raise ReleaseError(NOT_ITS_ORIGINAL)
-    n, p1 = original.height, believed["rows"].to_numpy()
-    return float((p1 / n * np.log(p1 / believed["believed"].to_numpy())).sum())
+
+    def hidden(name: str) -> pl.Series:
+        return original_values(original, _column(name, manifest), manifest)
+
+    told, points = _told(rows.height, shown, hidden, group, _shares(release))
+    return told - entropy(points)
 
 
 def _shares(release: Release) -> list[tuple[pl.DataFrame, list[str]]]:
@@ -92,31 +73,26 @@ def _shares(release: Release) -> list[tuple[pl.DataFrame, list[str]]]:
         rows = release.tables[info.name]
         for name in (column.name for column in info.columns if column.sets):  # each row is a group of its own
             own = rows.select(name).with_row_index(GROUP).with_columns(pl.col(GROUP).cast(pl.Int64)).explode(name)
-            members = own[name] if own[name].dtype.is_numeric() else own[name].cast(pl.String)
-            own = own.select(GROUP, _core(members).alias(name), pl.lit(1).alias("\0weight"))
-            parts.append((_shared(own, len(parts)), [name]))
+            parts.append((_shared(own.select(GROUP, name, pl.lit(1).alias(_WEIGHT))), [name]))
         if not info.named("group") or info.named("quasi"):
             continue
         if info.named("attribute"):
             for (name,), part in rows.partition_by("attribute", as_dict=True).items():
                 weight = pl.col("count") if info.named("count") else pl.lit(1)
-                values = part.select(GROUP, _core(part["value"]).alias(str(name)), weight.alias("\0weight"))
-                parts.append((_shared(values, len(parts)), [str(name)]))
+                values = part.select(GROUP, pl.col("value").alias(str(name)), weight.alias(_WEIGHT))
+                parts.append((_shared(values), [str(name)]))
         else:
             names = info.names("sensitive")
-            texts = [_core(rows[name]).alias(name) for name in names]
-            values = rows.select(GROUP, *texts, pl.col("count").alias("\0weight"))
-            parts.append((_shared(values, len(parts)), names))
+            parts.append((_shared(rows.select(GROUP, *names, pl.col("count").alias(_WEIGHT))), names))
     return parts
 
 
-def _shared(values: pl.DataFrame, i: int) -> pl.DataFrame:
-    share = (pl.col("\0weight") / pl.col("\0weight").sum().over(GROUP)).alias(f"share{i}")
-    return values.with_columns(share).drop("\0weight")
-
-
-def _sensitive(manifest: Manifest) -> list[str]:
-    return sorted(manifest.parameters.get("l", {}))
+def _shared(values: pl.DataFrame) -> pl.DataFrame:
+    """Weights as shares of their group, in the order of groups."""
+    values = values if values[GROUP].is_sorted() else values.sort(GROUP)
+    _, of_entry = np.unique(values[GROUP].to_numpy(), return_inverse=True)
+    weights = values[_WEIGHT].to_numpy()
+    return values.with_columns(pl.Series(_WEIGHT, weights / np.bincount(of_entry, weights)[of_entry]))
 
 
 def _column(name: str, manifest: Manifest) -> ColumnInfo:
@@ -126,14 +102,6 @@ def _column(name: str, manifest: Manifest) -> ColumnInfo:
             if column.attribute == name:
                 return column.model_copy(update={"name": name})
     return ColumnInfo.model_validate(manifest.parameters["domains"][name])
-
-
-def _core(series: pl.Series) -> pl.Series:
-    """Values as text, so that a number and its spelling agree."""
-    if series.dtype == pl.String:
-        return series
-    values = series.unique().drop_nulls()
-    return series.replace_strict(values, pl.Series([number_text(v) for v in values.to_list()]), return_dtype=pl.String)
 
 
 # several subtables ------------------------------------------------------------------------------------------------
@@ -151,63 +119,102 @@ def _of_subtables(release: Release, original: pl.DataFrame) -> float | None:
     if edges is None:
         return None
     infos = attributes_of(release)
-    true = {name: _core(original_values(original, infos[name], release.manifest)) for name in names}
-    shared = [[name for name in names if edge.shared & bit[name]] for edge in edges]
-    told = sum(_told(part, true) for part in parts)
-    return float(told - sum(_entropy(true, some) for some in shared) - _entropy(true, names))
+    true = {name: original_values(original, infos[name], release.manifest) for name in names}
+    told = sum(_of_subtable(part, true) for part in parts)
+    shared = (_entropy([true[name] for name in names if edge.shared & bit[name]]) for edge in edges)
+    return float(told - sum(shared) - _entropy(list(true.values())))
 
 
 def _sum(bit: dict[str, int], names: Sequence[str]) -> int:
     return sum(bit[name] for name in names)
 
 
-def _entropy(true: dict[str, pl.Series], names: Sequence[str]) -> float:
-    classes, count = _classes([[true[name]] for name in names])
+def _of_subtable(part: Subtable, true: dict[str, pl.Series]) -> float:
+    rows = part.release.tables[part.rows.name]
+    shown = [(true[name], rows[name]) for name in part.attributes if name not in part.protects]
+    group, parts = (rows[GROUP], _shares(part.release)) if part.protects else (None, [])
+    return _told(rows.height, shown, true.__getitem__, group, parts)[0]
+
+
+# what tables say of the rows of the original ----------------------------------------------------------------------
+
+
+def _told(
+    rows: int,
+    shown: Iterable[tuple[pl.Series, pl.Series]],
+    hidden: Callable[[str], pl.Series],
+    group: pl.Series | None,
+    parts: Sequence[tuple[pl.DataFrame, list[str]]],
+) -> tuple[float, Sizes]:
+    """-Σ p log of what is said of each row of the original, and how many rows each different one stands for.
+
+    `shown` are columns of the original and of the release, which has as many rows; `hidden` gives those of the original
+    of which groups tell in `parts`, and `group` is that of every row of the release.
+    """
+    both, count = _classes(2 * rows, shown)
+    mine, theirs = both[:rows], both[rows:]
+    sizes = np.bincount(mine, minlength=count)
+    if not np.array_equal(sizes, np.bincount(theirs, minlength=count)):
+        raise ReleaseError(NOT_ITS_ORIGINAL)
+    if group is None:
+        return entropy(sizes), sizes
+    groups, of_row = np.unique(group.to_numpy(), return_inverse=True)
+    of_place = of_row[np.argsort(theirs, kind="stable")]
+    begins = np.concatenate([[0], np.cumsum(sizes)])  # rows of a class stand in the same places in both
+    points, codes, tables = mine, [], []
+    for frame, names in parts:
+        coded, size = _classes(rows + frame.height, ((hidden(name), frame[name]) for name in names))
+        points, count = refined(points, count, coded[:rows], size)
+        of_entry = np.searchsorted(groups, frame[GROUP].to_numpy())
+        codes.append(coded[:rows])
+        tables.append((np.searchsorted(of_entry, np.arange(groups.size + 1)), coded[rows:], frame[_WEIGHT].to_numpy()))
+    if len(tables) == 1:
+        by_class = codes[0][np.argsort(mine, kind="stable")]
+        total = log_likelihood(np.arange(rows), begins, by_class, of_place, *tables[0], np.zeros(size))
+    else:
+        by_point = np.stack(codes)[:, np.lexsort((points, mine))]
+        firsts = np.cumsum([0] + [values.size for _, values, _ in tables[:-1]])
+        starts = np.stack([starts + first for (starts, _, _), first in zip(tables, firsts, strict=True)])
+        values, shares = (np.concatenate([table[i] for table in tables]) for i in (1, 2))
+        total = log_likelihood_of_parts(begins, by_point, of_place, starts, values, shares)
+    if not np.isfinite(total):
+        raise ReleaseError(NOT_ITS_ORIGINAL)
+    return float(np.log(rows) - total / rows), np.bincount(points, minlength=count)
+
+
+def _entropy(columns: Sequence[pl.Series]) -> float:
+    classes, count = _classes(columns[0].len() if columns else 0, [(column,) for column in columns])
     return entropy(np.bincount(classes, minlength=count))
 
 
-def _told(part: Subtable, true: dict[str, pl.Series]) -> float:
-    """-Σ p log of what a subtable says of each row of the original."""
-    rows = part.release.tables[part.rows.name]
-    shown = [name for name in part.attributes if name not in part.protects]
-    both, count = _classes([[true[name], _core(rows[name])] for name in shown])
-    mine, theirs = both[: -rows.height], both[-rows.height :]
-    if not np.array_equal(np.bincount(mine, minlength=count), np.bincount(theirs, minlength=count)):
-        raise ReleaseError(NOT_ITS_ORIGINAL)
-    if not part.protects:
-        return entropy(np.bincount(mine, minlength=count))
-    held = part.release.tables["sensitive"]
-    codes, size = _classes([[true[name], _core(held[name])] for name in part.protects])
-    groups, of_row = np.unique(rows[GROUP].to_numpy(), return_inverse=True)
-    of_entry = np.searchsorted(groups, held[GROUP].to_numpy())
-    starts = np.searchsorted(of_entry, np.arange(groups.size + 1))
-    shares = held["count"].to_numpy() / np.bincount(of_row, minlength=groups.size)[of_entry]
-    by_class, other = np.argsort(mine, kind="stable"), np.argsort(theirs, kind="stable")
-    values = codes[rows.height :].astype(np.int64)
-    total = log_likelihood(
-        np.arange(rows.height),  # rows of a class stand in the same places in both
-        np.concatenate([[0], np.cumsum(np.bincount(mine, minlength=count))]),
-        codes[: rows.height][by_class],
-        of_row[other],
-        starts,
-        values,
-        shares,
-        np.zeros(size),
-    )
-    if not np.isfinite(total):
-        raise ReleaseError(NOT_ITS_ORIGINAL)
-    return float(np.log(rows.height) - total / rows.height)
-
-
-def _classes(columns: Sequence[Sequence[pl.Series]]) -> tuple[Codes, int]:
+def _classes(rows: int, columns: Iterable[Sequence[pl.Series]]) -> tuple[Codes, int]:
     """Rows that agree in all columns, numbered; a column may come in several pieces."""
-    pieces = columns[0]
-    classes: Codes = np.zeros(sum(piece.len() for piece in pieces), np.int32)
+    classes: Codes = np.zeros(rows, np.int32)
     count = 1
     for pieces in columns:
-        values = pl.concat([piece.unique() for piece in pieces]).unique().drop_nulls().sort()
-        kind = pl.Enum(values)
-        codes = pl.concat([piece.cast(kind).to_physical() for piece in pieces]).cast(pl.Int32)
-        numbers = codes.fill_null(values.len()).to_numpy().astype(np.int32)
-        classes, count = refined(classes, count, numbers, values.len() + 1)
+        numbers, size = _numbers(pieces)
+        classes, count = refined(classes, count, numbers, size)
     return classes, count
+
+
+def _numbers(pieces: Sequence[pl.Series]) -> tuple[Codes, int]:
+    """Values numbered, and how many there are. Where types differ texts count: a number and its spelling agree."""
+    plain = not any(piece.null_count() for piece in pieces) and pieces[0].dtype.is_numeric()
+    if plain and len({piece.dtype for piece in pieces}) == 1:
+        values, numbers = np.unique(pl.concat(pieces).to_numpy(), return_inverse=True)
+        return numbers.astype(np.int32), values.size
+    own = [piece.unique().drop_nulls() for piece in pieces]
+    texts = [values.cast(pl.String) if values.dtype in _TEXTS else _texts(values) for values in own]
+    kind = pl.Enum(pl.concat(texts).unique().sort())
+    coded = []
+    for piece, values, text in zip(pieces, own, texts, strict=True):
+        if piece.dtype == pl.String:
+            coded.append(piece.cast(kind).to_physical().cast(pl.Int32))
+        else:
+            coded.append(piece.replace_strict(values, text.cast(kind).to_physical(), return_dtype=pl.Int32))
+    size = kind.categories.len()
+    return pl.concat(coded).fill_null(size).to_numpy(), size + 1
+
+
+def _texts(values: pl.Series) -> pl.Series:
+    return pl.Series([number_text(value) for value in values.to_list()], dtype=pl.String)
