@@ -24,7 +24,8 @@ from pluralis.errors import Infeasible, InputError, PolicyError
 from pluralis.methods import methods
 from pluralis.policy import Policy
 from pluralis.present.comparison import comparison_page, write_comparison
-from pluralis.present.frontier import COLOURS, frontier_svg, guess_axis, loss_axis, png
+from pluralis.present.frontier import frontier_svg, guess_axis
+from pluralis.present.marks import COLOURS, loss_axis, png
 from pluralis.publish import publish
 from pluralis.randomness import Key
 from pluralis.remembered import Remembered, cache_folder, digest

@@ -201,8 +201,8 @@ def _numbers(pieces: Sequence[pl.Series]) -> tuple[Codes, int]:
     """Values numbered, and how many there are. Where types differ texts count: a number and its spelling agree."""
     plain = not any(piece.null_count() for piece in pieces) and pieces[0].dtype.is_numeric()
     if plain and len({piece.dtype for piece in pieces}) == 1:
-        values, numbers = np.unique(pl.concat(pieces).to_numpy(), return_inverse=True)
-        return numbers.astype(np.int32), values.size
+        different, numbers = np.unique(pl.concat(pieces).to_numpy(), return_inverse=True)
+        return numbers.astype(np.int32), different.size
     own = [piece.unique().drop_nulls() for piece in pieces]
     texts = [values.cast(pl.String) if values.dtype in _TEXTS else _texts(values) for values in own]
     kind = pl.Enum(pl.concat(texts).unique().sort())

@@ -17,7 +17,8 @@ from rich.table import Table
 from pluralis.compare import TARGETS, Comparison
 from pluralis.folder import check_target, one_at_a_time, staging
 from pluralis.present.charts import NOTHING, Html, joined, named, table, tag
-from pluralis.present.frontier import frontier_svg, png
+from pluralis.present.frontier import frontier_svg
+from pluralis.present.marks import png
 from pluralis.present.report import HEAD
 from pluralis.trial import Measured, Trial
 

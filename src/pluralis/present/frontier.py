@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pluralis.compare import Comparison, Target
-from pluralis.errors import OutputError
 from pluralis.present.charts import Html, fit, tag
+from pluralis.present.marks import DIM, GRID, INK, PAPER, SANS, Axis, colour_of, loss_axis, px, round_steps, shape, text
 from pluralis.trial import Measured, Trial
 
 PANEL, HIGH = 640, 360  # pixels of a panel: the width and height of where marks are
@@ -22,25 +22,7 @@ LEFT, RIGHT, TOP, BOTTOM = 74, 26, 54, 66  # around it
 SIZE = 6  # of a mark, from its middle
 LEGEND = 232
 HEAD = 92
-INK, DIM, GRID, PAPER, FRONTIER = "#1d2327", "#5b6469", "#e3e1db", "#ffffff", "#1d2327"
 FAR = 10  # an axis is logarithmic where the largest value is so many times the smallest
-SANS = "'DejaVu Sans', Verdana, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
-# Okabe and Ito's colours, which people with other colour vision tell apart; yellow is left out, too faint on paper
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#6a51a3", "#8c6d1f", "#56b4e9")
-
-
-class Axis(NamedTuple):
-    """Where a number lies between 0 and 1, and which numbers to write."""
-
-    low: float
-    high: float
-    log: bool
-    ticks: tuple[float, ...]
-
-    def place(self, value: float) -> float:
-        if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
 
 
 class Mark(NamedTuple):
@@ -83,8 +65,8 @@ def frontier_svg(comparison: Comparison) -> Html:
     words = "Each mark is one trial; marks side by side share one place. Left and down is better."
     parts = [
         tag("rect", x=0, y=0, width=width, height=height, fill=PAPER),
-        _text(LEFT, 38, "What can still be guessed, and what is lost", 22, weight="bold"),
-        _text(LEFT, 64, f"{comparison.rows:,} rows. {words}", 14, fill=DIM),
+        text(LEFT, 38, "What can still be guessed, and what is lost", 22, weight="bold"),
+        text(LEFT, 64, f"{comparison.rows:,} rows. {words}", 14, fill=DIM),
     ]
     if drawn:
         x_axis = guess_axis([measured.guess or 1.0 for _, measured in drawn])
@@ -95,22 +77,6 @@ def frontier_svg(comparison: Comparison) -> Html:
     said = "Methods compared: what can be guessed against what is lost"
     size = {"width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
     return tag("svg", *parts, xmlns="http://www.w3.org/2000/svg", font_family=SANS, role="img", aria_label=said, **size)
-
-
-def png(svg: str, zoom: int = 2) -> bytes:
-    """A picture as PNG, its letters in a font of the system."""
-    from resvg_py import svg_to_bytes
-
-    letter, blank = (_LETTER.format(letter=letter) for letter in "x ")
-    if bytes(svg_to_bytes(svg_string=letter)) == bytes(svg_to_bytes(svg_string=blank)):
-        raise OutputError("No font was found to draw letters with. Install one (on Debian: fonts-dejavu-core).")
-    return bytes(svg_to_bytes(svg_string=svg, zoom=zoom))
-
-
-_LETTER = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">'
-    f'<text x="2" y="18" font-family="{SANS}" font-size="16">{{letter}}</text></svg>'
-)
 
 
 # axes --------------------------------------------------------------------------------------------------------------
@@ -130,35 +96,8 @@ def guess_axis(guesses: Sequence[float]) -> Axis:
         if low <= 1 / k <= high and not near:
             ticks.append(1 / k)
     if len(ticks) < 3:
-        ticks = [tick for tick in _round_steps(low, high) if low <= tick <= high]
+        ticks = [tick for tick in round_steps(low, high) if low <= tick <= high]
     return Axis(low, high, True, tuple(ticks))
-
-
-def loss_axis(values: Sequence[float], *, log: bool) -> Axis:
-    """The axis of a measure: from 0 to a round number, or in powers of ten and their thirds.
-
-    >>> loss_axis([0.02, 0.31], log=False).ticks
-    (0.0, 0.1, 0.2, 0.3, 0.4)
-    >>> loss_axis([0.2, 4.0], log=True).ticks
-    (0.1, 0.3, 1.0, 3.0, 10.0)
-    """
-    if log:
-        steps = [part * 10.0**power for power in range(-4, 7) for part in (1, 3)]
-        low = max((step for step in steps if step <= min(values)), default=steps[0])
-        high = min((step for step in steps if step >= max(values) and step > low), default=steps[-1])
-        ticks = [round(step, 6) for step in steps if low <= step <= high]
-        return Axis(low, high, True, tuple(ticks))
-    ticks = _round_steps(0.0, max(values) or 1.0)
-    return Axis(0.0, ticks[-1], False, tuple(ticks))
-
-
-def _round_steps(low: float, high: float) -> list[float]:
-    """About five round numbers; the last is at or above `high`."""
-    rough = (high - low) / 4 or 1.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(part * power for part in (1, 2, 2.5, 5, 10) if part * power >= rough * 0.999)
-    first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
-    return [round(i * step, 10) for i in range(first, last + 1)]
 
 
 # a panel -----------------------------------------------------------------------------------------------------------
@@ -182,26 +121,26 @@ def _panel(
         ]
     )
     decides = " (decides)" if measure.target == comparison.target else ""
-    yield _text(0, -30, measure.title + decides, 16, weight="bold")
-    yield _text(0, -12, measure.unit, 13, fill=DIM)
+    yield text(0, -30, measure.title + decides, 16, weight="bold")
+    yield text(0, -12, measure.unit, 13, fill=DIM)
     yield from _grid(x_axis, y_axis, measure.say, several)
     best = comparison.frontier_by(measure.target) if measure.target else []
     front = [mark for trial in best for mark in marks if mark.trial is trial]
     yield from _steps(front)
     for method in methods:
         own = [mark for mark in marks if mark.trial.method == method]
-        colour = _colour(methods.index(method))
+        colour = colour_of(methods.index(method))
         for one, other in pairwise(own):
-            line = {"x1": _px(one.x), "y1": _px(one.y), "x2": _px(other.x), "y2": _px(other.y)}
+            line = {"x1": px(one.x), "y1": px(one.y), "x2": px(other.x), "y2": px(other.y)}
             yield tag("line", stroke=colour, stroke_width=1.2, stroke_opacity=0.45, **line)
     for mark in marks:
         if mark.trial is comparison.taken:
-            ring = {"cx": _px(mark.x), "cy": _px(mark.y), "r": 14}
+            ring = {"cx": px(mark.x), "cy": px(mark.y), "r": 14}
             yield tag("circle", fill="none", stroke=INK, stroke_width=2.5, **ring)
     for mark in marks:
         number = methods.index(mark.trial.method)
-        shape = _shape(number, mark.x, mark.y, SIZE, filled=mark.measured.keeps)
-        yield tag("g", tag("title", _told(mark, measure)), shape)
+        drawing = shape(number, mark.x, mark.y, SIZE, filled=mark.measured.keeps)
+        yield tag("g", tag("title", _told(mark, measure)), drawing)
     yield from _labels(marks, front, comparison.taken)
 
 
@@ -236,27 +175,27 @@ def _told(mark: Mark, measure: Measure) -> str:
 def _grid(x_axis: Axis, y_axis: Axis, say: Callable[[float], str], several: bool) -> Iterator[Html]:
     for tick in y_axis.ticks:
         y = HIGH * (1 - y_axis.place(tick))
-        yield tag("line", x1=0, y1=_px(y), x2=PANEL, y2=_px(y), stroke=GRID)
-        yield _text(-10, y + 4.5, say(tick), 13, fill=DIM, anchor="end")
+        yield tag("line", x1=0, y1=px(y), x2=PANEL, y2=px(y), stroke=GRID)
+        yield text(-10, y + 4.5, say(tick), 13, fill=DIM, anchor="end")
     for tick in x_axis.ticks:
         x = x_axis.place(tick) * PANEL
         k = 1 / tick
-        yield tag("line", x1=_px(x), y1=0, x2=_px(x), y2=HIGH, stroke=GRID)
+        yield tag("line", x1=px(x), y1=0, x2=px(x), y2=HIGH, stroke=GRID)
         whole = abs(k - round(k)) < 1e-6 and k > 1.5
-        yield _text(x, HIGH + 20, f"1/{round(k)}" if whole else f"{100 * tick:.3g} %", 13, fill=DIM, anchor="middle")
+        yield text(x, HIGH + 20, f"1/{round(k)}" if whole else f"{100 * tick:.3g} %", 13, fill=DIM, anchor="middle")
     yield tag("line", x1=0, y1=HIGH, x2=PANEL, y2=HIGH, stroke=DIM)
     said = "worst guess of a secret, mean over attributes" if several else "worst guess of a secret (probability)"
-    yield _text(PANEL, HIGH + 44, said, 13, fill=DIM, anchor="end")
-    yield _text(0, HIGH + 44, "← more private", 13, fill=DIM)
+    yield text(PANEL, HIGH + 44, said, 13, fill=DIM, anchor="end")
+    yield text(0, HIGH + 44, "← more private", 13, fill=DIM)
 
 
 def _steps(front: Sequence[Mark]) -> Iterator[Html]:
     """The frontier: beyond a mark, nothing is better until the next."""
     if len(front) < 2:
         return
-    path = f"M{_px(front[0].x)} {_px(front[0].y)}"
-    path += "".join(f"H{_px(mark.x)}V{_px(mark.y)}" for mark in front[1:])
-    yield tag("path", d=path, fill="none", stroke=FRONTIER, stroke_width=2.5, stroke_opacity=0.55)
+    path = f"M{px(front[0].x)} {px(front[0].y)}"
+    path += "".join(f"H{px(mark.x)}V{px(mark.y)}" for mark in front[1:])
+    yield tag("path", d=path, fill="none", stroke=INK, stroke_width=2.5, stroke_opacity=0.55)
 
 
 def _labels(marks: Sequence[Mark], front: Sequence[Mark], taken: Trial | None) -> Iterator[Html]:
@@ -278,7 +217,7 @@ def _labels(marks: Sequence[Mark], front: Sequence[Mark], taken: Trial | None) -
             box = (x, y - 10, x + wide, y)
             if box[1] > 0 and box[2] < PANEL + RIGHT and not any(_meet(box, other) for other in full):
                 full.append(box)
-                yield _text(x, y, said, 12, fill=INK if mark in front or mark in chosen else DIM)
+                yield text(x, y, said, 12, fill=INK if mark in front or mark in chosen else DIM)
                 break
 
 
@@ -287,85 +226,28 @@ def _meet(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 
 def _legend(methods: Sequence[str], comparison: Comparison) -> Iterator[Html]:
-    yield _text(0, 0, "Methods", 14, weight="bold")
+    yield text(0, 0, "Methods", 14, weight="bold")
     y = 26.0
     for number, method in enumerate(methods):
-        yield _shape(number, 9, y - 5, 6.5, filled=True)
-        yield _text(26, y, fit(method, 24), 14)
+        yield shape(number, 9, y - 5, 6.5, filled=True)
+        yield text(26, y, fit(method, 24), 14)
         y += 25
     y += 16
-    yield _text(0, y, "Marks", 14, weight="bold")
+    yield text(0, y, "Marks", 14, weight="bold")
     y += 26
     if comparison.taken is not None and comparison.taken.method in methods:
         number = methods.index(comparison.taken.method)
-        yield tag("circle", cx=11, cy=_px(y - 5), r=11, fill="none", stroke=INK, stroke_width=2.5)
-        yield _shape(number, 11, y - 5, 5, filled=True)
-        yield _text(32, y, "take this one", 14)
+        yield tag("circle", cx=11, cy=px(y - 5), r=11, fill="none", stroke=INK, stroke_width=2.5)
+        yield shape(number, 11, y - 5, 5, filled=True)
+        yield text(32, y, "take this one", 14)
         y += 28
-    yield tag("path", d=f"M0 {_px(y - 9)}h12v9h12", fill="none", stroke=FRONTIER, stroke_width=2.5, stroke_opacity=0.55)
-    yield _text(32, y, "frontier: none is better", 14)
+    yield tag("path", d=f"M0 {px(y - 9)}h12v9h12", fill="none", stroke=INK, stroke_width=2.5, stroke_opacity=0.55)
+    yield text(32, y, "frontier: none is better", 14)
     y += 26
     if any(trial.l is not None for trial, _ in comparison.made):
-        yield _text(6, y, "4", 13)
-        yield _text(32, y, "the l asked for", 14)
+        yield text(6, y, "4", 13)
+        yield text(32, y, "the l asked for", 14)
         y += 26
     if any(measured.guess and not measured.keeps for _, measured in comparison.made):
-        yield _shape(0, 11, y - 5, 6.5, filled=False)
-        yield _text(32, y, "a promise is not kept", 14)
-
-
-# shapes ------------------------------------------------------------------------------------------------------------
-
-Corners = tuple[tuple[float, float], ...]
-
-
-def _around(corners: int, far: float, near: float | None = None) -> Corners:
-    """Corners in a circle, the first on top; every other one `near`."""
-    reach = (far, far if near is None else near)
-    turns = [2 * math.pi * i / corners for i in range(corners)]
-    return tuple((reach[i % 2] * math.sin(turn), -reach[i % 2] * math.cos(turn)) for i, turn in enumerate(turns))
-
-
-_CROSS = ((-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4), (1.2, 0.4), (0.4, 0.4), (0.4, 1.2), (-0.4, 1.2))
-_CORNERS: tuple[Corners, ...] = (
-    (),  # a disc
-    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    ((0, -1.2), (1.1, 0.8), (-1.1, 0.8)),
-    ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
-    ((0, 1.2), (1.1, -0.8), (-1.1, -0.8)),
-    (*_CROSS, (-0.4, 0.4), (-1.2, 0.4), (-1.2, -0.4), (-0.4, -0.4)),
-    _around(10, 1.4, 0.6),
-    ((-1.2, 0), (0.8, -1.1), (0.8, 1.1)),
-    ((1.2, 0), (-0.8, -1.1), (-0.8, 1.1)),
-    _around(6, 1.15),
-    ((-1.1, -1.1), (1.1, -1.1), (-1.1, 1.1), (1.1, 1.1)),
-    ((-1.3, -0.5), (1.3, -0.5), (1.3, 0.5), (-1.3, 0.5)),
-    ((-0.5, -1.3), (0.5, -1.3), (0.5, 1.3), (-0.5, 1.3)),
-    ((-1.2, -1.2), (0, -0.3), (1.2, -1.2), (1.2, 0.2), (0, 1.2), (-1.2, 0.2)),
-    ((-1.1, -1.1), (-1.1, 1.1), (1.1, -1.1), (1.1, 1.1)),
-)
-
-
-def _shape(number: int, x: float, y: float, size: float, *, filled: bool) -> Html:
-    colour = _colour(number)
-    ink = {"fill": colour, "stroke": PAPER, "stroke_width": 1}
-    if not filled:
-        ink = {"fill": PAPER, "stroke": colour, "stroke_width": 2}
-    corners = _CORNERS[number % len(_CORNERS)]
-    if not corners:
-        return tag("circle", cx=_px(x), cy=_px(y), r=size, **ink)
-    return tag("polygon", points=" ".join(f"{_px(x + size * a)},{_px(y + size * b)}" for a, b in corners), **ink)
-
-
-def _colour(number: int) -> str:
-    return COLOURS[number % len(COLOURS)]
-
-
-def _text(x: float, y: float, said: str, size: int, *, fill: str = INK, anchor: str | None = None,
-          weight: str | None = None) -> Html:  # fmt: skip
-    place = {"x": _px(x), "y": _px(y), "font_size": size}
-    return tag("text", said, fill=fill, text_anchor=anchor, font_weight=weight, **place)
-
-
-def _px(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+        yield shape(0, 11, y - 5, 6.5, filled=False)
+        yield text(32, y, "a promise is not kept", 14)

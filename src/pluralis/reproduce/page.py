@@ -1,0 +1,146 @@
+"""The pages of a reproduction, written from results alone: one for each paper, and a summary of all claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pluralis.present.lines import lines_svg
+from pluralis.present.lines import number as said
+from pluralis.present.marks import png
+from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, Claim, Figure, Judged, Number, Paper
+from pluralis.reproduce.run import about, folder_of, printed, results
+
+PAGES = Path("docs") / "reproduction"
+SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗"}
+
+
+def judged(paper: Paper, root: Path) -> list[Judged]:
+    """Every claim of a paper held against what was measured."""
+    measured, expected = results(paper, root), printed(paper)
+    return [claim.judged(measured, expected) for claim in paper.claims]
+
+
+def write_pictures(paper: Paper, root: Path) -> None:
+    """Figures as SVG and PNG."""
+    folder = folder_of(paper, root) / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in paper.figures(results(paper, root), printed(paper)):
+        picture = lines_svg(figure.title, figure.panels, across=figure.across)
+        (folder / f"{figure.name}.svg").write_text(picture + "\n", encoding="utf-8")
+        (folder / f"{figure.name}.png").write_bytes(png(picture))
+
+
+def write_page(paper: Paper, root: Path) -> Path:
+    """The page of a paper."""
+    path = root / PAGES / f"{paper.name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(paper, root), encoding="utf-8")
+    return path
+
+
+def page(paper: Paper, root: Path) -> str:
+    """A paper's page: settings, claims, numbers, figures, differences."""
+    measured, expected, run = results(paper, root), printed(paper), about(paper, root)
+    claims = judged(paper, root)
+    counts = ", ".join(f"{sum(c.verdict == verdict for c in claims)} {verdict}" for verdict in SIGNS)
+    quick = " A quick run: fewer points than the paper has." if run["quick"] else ""
+    return "\n".join(
+        [
+            f"# {paper.title}, reproduced",
+            "",
+            f"{paper.reference}",
+            "",
+            f"Written by `pluralis reproduce {paper.name}`. {len(claims)} claims: {counts}. Measured on {run['date']} "
+            f"({run['machine']}, Python {run['python']}, {run['seconds']:,} s).{quick}",
+            "",
+            "## Settings",
+            "",
+            paper.settings.strip(),
+            "",
+            "## Claims",
+            "",
+            *_claims(claims),
+            "",
+            *_numbers(list(paper.numbers(measured, expected))),
+            *_figures(list(paper.figures(measured, expected)), paper),
+            *(["## Where it differs, and why", "", paper.differences.strip(), ""] if paper.differences else []),
+            f"Results: [experiments/{paper.folder}/results](../../experiments/{paper.folder}/results); what the paper "
+            f"printed: [expected.toml](../../experiments/{paper.folder}/expected.toml).",
+            "",
+        ]
+    )
+
+
+def _claims(claims: Sequence[Judged]) -> Iterable[str]:
+    yield "| | claim | where | here | numbers |"
+    yield "|---|---|---|---|---|"
+    for claim in claims:
+        why = f" {claim.claim.why}" if claim.claim.why and claim.verdict != HOLDS else ""
+        yield (
+            f"| {SIGNS[claim.verdict]} | {_cell(claim.claim.statement)} | {_cell(claim.claim.source)} "
+            f"| *{claim.verdict}* | {_cell(claim.numbers + '.' + why)} |"
+        )
+
+
+def _numbers(numbers: Sequence[Number]) -> Iterable[str]:
+    if not numbers:
+        return
+    yield from ("## Printed numbers beside ours", "", "| what | where | printed | ours | |", "|---|---|---:|---:|---|")
+    for number in numbers:
+        verdict = "the same" if number.printed == number.ours else f"within {number.within:.0%}"
+        if not number.agrees:
+            verdict = "differs"
+        note = f"{verdict}. {number.why}" if number.why and not number.agrees else verdict
+        yield (
+            f"| {_cell(number.what)} | {_cell(number.source)} | {_digits(number.printed)} | {_digits(number.ours)} "
+            f"| {_cell(note)} |"
+        )
+    yield ""
+
+
+def _figures(figures: Sequence[Figure], paper: Paper) -> Iterable[str]:
+    if not figures:
+        return
+    yield from ("## Figures", "")
+    for figure in figures:
+        yield f"### {figure.title}"
+        yield ""
+        yield f"![{figure.title}](../../experiments/{paper.folder}/figures/{figure.name}.png)"
+        yield ""
+        if figure.caption:
+            yield from (figure.caption, "")
+
+
+def summary(papers: Sequence[Paper], root: Path) -> str:
+    """One row for each claim of all papers."""
+    lines = [
+        "# The five papers, reproduced",
+        "",
+        "Written by `pluralis reproduce all`. Each claim is a sentence of a paper, held against results of the runs in "
+        "`experiments/`. A claim that fails is a finding: nothing was tuned until it held.",
+        "",
+    ]
+    rows: list[str] = []
+    for paper in papers:
+        claims = judged(paper, root)
+        counts = ", ".join(f"{sum(c.verdict == verdict for c in claims)} {verdict}" for verdict in SIGNS)
+        lines.append(f"- [{paper.title}]({paper.name}.md): {len(claims)} claims, {counts}.")
+        rows += [_row(paper, claim.claim, claim) for claim in claims]
+    lines += ["", "| | paper | claim | where | here |", "|---|---|---|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _row(paper: Paper, claim: Claim, judged: Judged) -> str:
+    return (
+        f"| {SIGNS[judged.verdict]} | [{paper.name}]({paper.name}.md) | {_cell(claim.statement)} "
+        f"| {_cell(claim.source)} | *{judged.verdict}* |"
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _digits(value: float) -> str:
+    return said(value) if value == round(value) else f"{value:,.4g}"

@@ -1,0 +1,149 @@
+"""Running a paper's experiments, point by point, so that an interrupted run goes on where it stopped.
+
+Each point that is done is a line of `<experiment>.part.jsonl` beside the results. When all experiments of the paper are
+done they become its CSV files, and the parts go. Parts of another version of the experiment are not used.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import hashlib
+import importlib
+import json
+import platform
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import pluralis
+from pluralis.errors import InputError, did_you_mean
+from pluralis.progress import stage
+from pluralis.reproduce.paper import Experiment, Lab, Paper, Printed, Results
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+PAPERS = ("bsgi", "decomposition", "sloms", "randomized-addition", "versatile")
+
+
+def load(name: str) -> Paper:
+    """A paper of this checkout."""
+    if name not in PAPERS:
+        raise InputError(f"There is no paper {name!r}. {did_you_mean(name, PAPERS)}")
+    package = name.replace("-", "_")
+    if not (CHECKOUT / "experiments" / package / "run.py").is_file():
+        raise InputError("The experiments come with the source of Pluralis: run this in a checkout of it.")
+    if str(CHECKOUT) not in sys.path:
+        sys.path.insert(0, str(CHECKOUT))
+    paper: Paper = importlib.import_module(f"experiments.{package}.run").PAPER
+    return paper
+
+
+def printed(paper: Paper) -> Printed:
+    """What the paper printed."""
+    return tomllib.loads((folder_of(paper, CHECKOUT) / "expected.toml").read_text(encoding="utf-8"))
+
+
+def folder_of(paper: Paper, root: Path) -> Path:
+    return root / "experiments" / paper.folder
+
+
+def run(paper: Paper, lab: Lab, root: Path) -> None:
+    """Measure every point, and write results and what they were measured on."""
+    for name in paper.data:
+        lab.file(name)
+    folder = folder_of(paper, root) / "results"
+    folder.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    parts = [folder / f"{experiment.name}.part.jsonl" for experiment in paper.experiments]
+    done = [
+        _measured(experiment, lab, part, f"{paper.name}, {experiment.title}", _fingerprint(paper, lab))
+        for experiment, part in zip(paper.experiments, parts, strict=True)
+    ]
+    for experiment, rows in zip(paper.experiments, done, strict=True):
+        _write(folder / f"{experiment.name}.csv", rows)
+    (folder / "about.json").write_text(json.dumps(_about(lab, time.perf_counter() - begin), indent=1) + "\n")
+    for part in parts:
+        part.unlink()
+
+
+def has_results(paper: Paper, root: Path) -> bool:
+    """Whether the paper was run to its end."""
+    return (folder_of(paper, root) / "results" / "about.json").is_file()
+
+
+def results(paper: Paper, root: Path) -> Results:
+    """What was measured before."""
+    folder = folder_of(paper, root) / "results"
+    found = {}
+    for experiment in paper.experiments:
+        path = folder / f"{experiment.name}.csv"
+        if not path.is_file():
+            raise InputError(f"{path.name} is not there: `pluralis reproduce {paper.name}` has not been run yet.")
+        found[experiment.name] = pl.read_csv(path, infer_schema_length=None)
+    return found
+
+
+def about(paper: Paper, root: Path) -> dict[str, Any]:
+    """When and where results were measured."""
+    said: dict[str, Any] = json.loads((folder_of(paper, root) / "results" / "about.json").read_text(encoding="utf-8"))
+    return said
+
+
+def _measured(experiment: Experiment, lab: Lab, part: Path, title: str, fingerprint: str) -> list[dict[str, Any]]:
+    points = experiment.quick if lab.quick else experiment.points
+    known = dict(_known(part, fingerprint))
+    with stage(title) as done, part.open("a", encoding="utf-8") as file:
+        if not known:
+            file.truncate(0)
+            file.write(json.dumps(fingerprint) + "\n")
+        for i, point in enumerate(points):
+            key = json.dumps(point, sort_keys=True)
+            if key not in known:
+                known[key] = [dict(row) for row in experiment.measure(point, lab)]
+                file.write(json.dumps([key, known[key]]) + "\n")
+                file.flush()
+            done((i + 1) / len(points))
+    return [{**point, **row} for point in points for row in known[json.dumps(point, sort_keys=True)]]
+
+
+def _known(part: Path, fingerprint: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Points that are done; a line that was cut off by an interruption is not."""
+    lines = part.read_text(encoding="utf-8").split("\n") if part.is_file() else []
+    if not lines or lines[0] != json.dumps(fingerprint):
+        return
+    for line in lines[1:-1]:
+        key, rows = json.loads(line)
+        yield key, rows
+
+
+def _fingerprint(paper: Paper, lab: Lab) -> str:
+    digest = hashlib.sha256(f"{pluralis.__version__} {lab.quick}".encode())
+    for path in sorted(folder_of(paper, CHECKOUT).glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+
+
+def _about(lab: Lab, seconds: float) -> dict[str, Any]:
+    known = Path("/proc/cpuinfo")
+    facts = known.read_text().splitlines() if known.exists() else []
+    chip = next((line.split(":")[1].strip() for line in facts if line.startswith("model name")), "")
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": chip or platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "pluralis": pluralis.__version__,
+        "quick": lab.quick,
+        "seconds": round(seconds),
+    }
