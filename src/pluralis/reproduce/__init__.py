@@ -18,7 +18,7 @@ from pluralis.reproduce.paper import (
     Printed,
     Results,
 )
-from pluralis.reproduce.run import CHECKOUT, PAPERS, has_results, load, run
+from pluralis.reproduce.running import CHECKOUT, PAPERS, has_results, load, run
 
 __all__ = [
     "CHECKOUT",

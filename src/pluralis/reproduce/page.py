@@ -9,7 +9,7 @@ from pluralis.present.lines import lines_svg
 from pluralis.present.lines import number as said
 from pluralis.present.marks import png
 from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, Claim, Figure, Judged, Number, Paper
-from pluralis.reproduce.run import about, folder_of, printed, results
+from pluralis.reproduce.running import about, folder_of, printed, results
 
 PAGES = Path("docs") / "reproduction"
 SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗"}
