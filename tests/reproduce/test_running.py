@@ -103,7 +103,7 @@ def test_a_claim_is_judged_by_its_instances(points: int, verdict: str, tmp_path:
     running.run(toy(points=points), Lab(), tmp_path)
     (judged,) = pages.judged(toy(), tmp_path)
     assert judged.verdict == verdict
-    assert judged.numbers.startswith("not: 3: 9. But: 0: 0" if verdict == IN_PART else "0: 0; 1: 1")
+    assert judged.numbers.startswith("in 3 of 4. Not: 3: 9. But: 0: 0" if verdict == IN_PART else "0: 0; 1: 1")
 
 
 def test_a_claim_without_instances_does_not_hold() -> None:

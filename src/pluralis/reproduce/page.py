@@ -21,6 +21,12 @@ def judged(paper: Paper, root: Path) -> list[Judged]:
     return [claim.judged(measured, expected) for claim in paper.claims]
 
 
+def counted(claims: Sequence[Judged]) -> str:
+    """How many claims hold."""
+    holds, part, none = (sum(claim.verdict == verdict for claim in claims) for verdict in SIGNS)
+    return f"{len(claims)} claims: {holds} hold, {part} hold in part, {none} do not hold here."
+
+
 def write_pictures(paper: Paper, root: Path) -> None:
     """Figures as SVG and PNG."""
     folder = folder_of(paper, root) / "figures"
@@ -43,7 +49,6 @@ def page(paper: Paper, root: Path) -> str:
     """A paper's page: settings, claims, numbers, figures, differences."""
     measured, expected, run = results(paper, root), printed(paper), about(paper, root)
     claims = judged(paper, root)
-    counts = ", ".join(f"{sum(c.verdict == verdict for c in claims)} {verdict}" for verdict in SIGNS)
     quick = " A quick run: fewer points than the paper has." if run["quick"] else ""
     return "\n".join(
         [
@@ -51,7 +56,7 @@ def page(paper: Paper, root: Path) -> str:
             "",
             f"{paper.reference}",
             "",
-            f"Written by `pluralis reproduce {paper.name}`. {len(claims)} claims: {counts}. Measured on {run['date']} "
+            f"Written by `pluralis reproduce {paper.name}`. {counted(claims)} Measured on {run['date']} "
             f"({run['machine']}, Python {run['python']}, {run['seconds']:,} s).{quick}",
             "",
             "## Settings",
@@ -124,8 +129,7 @@ def summary(papers: Sequence[Paper], root: Path) -> str:
     rows: list[str] = []
     for paper in papers:
         claims = judged(paper, root)
-        counts = ", ".join(f"{sum(c.verdict == verdict for c in claims)} {verdict}" for verdict in SIGNS)
-        lines.append(f"- [{paper.title}]({paper.name}.md): {len(claims)} claims, {counts}.")
+        lines.append(f"- [{paper.title}]({paper.name}.md): {counted(claims)}")
         rows += [_row(paper, claim.claim, claim) for claim in claims]
     lines += ["", "| | paper | claim | where | here |", "|---|---|---|---|---|", *rows, ""]
     return "\n".join(lines)

@@ -23,6 +23,7 @@ Results = Mapping[str, pl.DataFrame]
 Printed = Mapping[str, Any]
 
 HOLDS, IN_PART, NOT = "holds", "holds in part", "does not hold here"
+MOST = 8  # instances of a claim that a page lists
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,22 @@ class Judged(NamedTuple):
     @property
     def numbers(self) -> str:
         """The instances in one line; where it does not hold everywhere, those first that speak against it."""
-        against = [case.said for case in self.cases if not case.holds]
-        kept = [case.said for case in self.cases if case.holds]
+        against = _listed([case.said for case in self.cases if not case.holds])
+        kept = _listed([case.said for case in self.cases if case.holds])
         if self.verdict == IN_PART:
-            return f"not: {'; '.join(against)}. But: {'; '.join(kept)}"
-        return "; ".join(against or kept)
+            share = f"{sum(case.holds for case in self.cases)} of {len(self.cases)}"
+            return f"in {share}. Not: {against}. But: {kept}"
+        return against or kept
+
+
+def _listed(said: Sequence[str]) -> str:
+    """Some, and how many more there are.
+
+    >>> _listed([str(i) for i in range(12)])
+    '0; 1; 2; 3; 4; 5; 6; 7; and 4 more'
+    """
+    more = len(said) - MOST
+    return "; ".join([*said[:MOST], f"and {more} more"] if more > 1 else said)
 
 
 @dataclass(frozen=True)
