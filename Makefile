@@ -22,7 +22,6 @@ lint: $(VENV)/.installed
 bench: $(VENV)/.warm
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.queries
-	$(BIN)/python -m benchmarks.versatile
 
 # What docs show of the program is pasted by this, and a test checks that it was.
 docs: $(VENV)/.warm

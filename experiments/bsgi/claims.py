@@ -8,7 +8,6 @@ from math import log
 from typing import Any
 
 from experiments.bsgi.adult import DEFAULT, INCOGNITO, MAX_L, RELAXED, SLACK, STRICT
-
 from pluralis.reproduce import Case, Claim, Printed, Results
 
 ORDER = 10  # how many times as much "an order of magnitude" is

@@ -20,7 +20,6 @@ from experiments.bsgi.adult import (
 )
 from experiments.bsgi.claims import CLAIMS
 from experiments.bsgi.shown import figures, numbers
-
 from pluralis.reproduce import Experiment, Paper, Point
 
 QUICK = (2, 7)

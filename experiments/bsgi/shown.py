@@ -18,7 +18,6 @@ from experiments.bsgi.adult import (
     STRICT,
 )
 from experiments.bsgi.claims import by_l
-
 from pluralis.present.lines import Line, Panel
 from pluralis.reproduce import Figure, Number, Printed, Results
 

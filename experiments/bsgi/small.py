@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from experiments.bsgi.adult import ADULT, SECRET, adult
 
+from experiments.bsgi.adult import ADULT, SECRET, adult
 from pluralis.eligibility import largest_l
 from pluralis.errors import Infeasible
 from pluralis.generalise import microdata

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 import polars as pl
+
 from experiments.decomposition.adult import DEFAULT, DISTINCT, EQUAL, EXACT, LITERAL, ROWS, WIDTH
 from experiments.decomposition.worlds import TABLE_6
-
 from pluralis.reproduce import Case, Claim, Printed, Results
 
 ALMOST, SECONDS, SIGNIFICANT, LARGE, RARE = 0.10, 0.25, 0.20, 2.0, 0.01

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
 from experiments.decomposition.adult import (
     DEFAULT,
     DISTINCT,
@@ -27,7 +28,6 @@ from experiments.decomposition.adult import (
     seconds,
 )
 from experiments.decomposition.kl import kl_of_generalized
-
 from pluralis.audit.candidates import linked_d_sa_diverse
 from pluralis.eligibility import largest_l
 from pluralis.kernels.vectors import Vectors, waiting

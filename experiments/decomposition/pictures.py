@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 
 import polars as pl
+
 from experiments.decomposition.adult import DEFAULT, DISTINCT, EQUAL, EXACT, FREQUENCY, LITERAL, METHODS, ROWS, WIDTH
 from experiments.decomposition.claims import different, of, series
 from experiments.decomposition.worlds import TABLE_6
-
 from pluralis.present.lines import Line, Panel
 from pluralis.reproduce import Figure, Number, Printed, Results
 
@@ -213,7 +213,7 @@ def _table7(results: Results, printed: Printed) -> Iterator[Number]:
 
 
 def _read(results: Results, printed: Printed) -> Iterator[Number]:
-    where, reading = "close reading", printed["reading"]
+    where, reading = "a prototype", printed["reading"]
     for name, told in reading["values"].items():
         weights = EXACT if name == "fnlwgt" else EQUAL
         (values,) = of(results["attributes"], attribute=name, weights=weights)["values"]
@@ -240,10 +240,10 @@ def _noises(results: Results, printed: Printed) -> Iterator[Number]:
     why = "Another literal version was measured there, with other draws."
     for pair, told in reading["noise"].items():
         limit = 0.20 if told < 200 else 0.10
-        yield Number(f"noises at ({pair}), {LABEL[LITERAL]}", "close reading", told, ours(LITERAL, pair), limit, why)
+        yield Number(f"noises at ({pair}), {LABEL[LITERAL]}", "a prototype", told, ours(LITERAL, pair), limit, why)
     why = "Fewer still: slack, and ties broken among rows as well."
     for pair, told in reading["noise_better"].items():
-        yield Number(f"noises at ({pair}), {LABEL[DEFAULT]}", "close reading", told, ours(DEFAULT, pair), 0.10, why)
+        yield Number(f"noises at ({pair}), {LABEL[DEFAULT]}", "a prototype", told, ours(DEFAULT, pair), 0.10, why)
 
 
 def _examples(results: Results, printed: Printed) -> Iterator[Number]:
@@ -255,11 +255,11 @@ def _examples(results: Results, printed: Printed) -> Iterator[Number]:
         of(results["joined"], table=TABLE_6, knows=knows).row(0, named=True) for knows in ("occupation", "quasi")
     )
     yield Number(
-        "share of group 1 in Table 6 that earns 8, provably", "close reading", reading["table6_share"], alone["share"]
+        "share of group 1 in Table 6 that earns 8, provably", "a prototype", reading["table6_share"], alone["share"]
     )
     yield Number(
         "people of Table 6 whose occupation gives their salary",
-        "close reading",
+        "a prototype",
         reading["table6_people"],
         known["certain"],
     )
@@ -268,11 +268,11 @@ def _examples(results: Results, printed: Printed) -> Iterator[Number]:
     share = float(frame["guessed"].sum()) / float(frame["tables"].sum())
     why = "Other random tables: which ones is not written down."
     yield Number(
-        "share of small random tables with a guess above 1/l", "close reading", broken / tables, share, 0.10, why
+        "share of small random tables with a guess above 1/l", "a prototype", broken / tables, share, 0.10, why
     )
     frame = of(results["joined"], method=LITERAL, rows=reading["adult_rows"], knows="occupation")
     shares = [few / people for few, people in frame.select("few", "people").rows()]
     why = "The l behind it are not written down; here (3, 2) to (7, 3)."
     for told, which, own in zip(reading["adult_few"], ("least", "most"), (min(shares), max(shares)), strict=True):
         what = f"share of 6,006 people with fewer than l values left if their occupation is known, {which}"
-        yield Number(what, "close reading", told, own, 0.10, why)
+        yield Number(what, "a prototype", told, own, 0.10, why)

@@ -20,7 +20,6 @@ from experiments.decomposition.adult import (
 )
 from experiments.decomposition.claims import CLAIMS
 from experiments.decomposition.pictures import figures, numbers
-
 from pluralis.reproduce import Experiment, Paper, Point
 from pluralis.reproduce.paper import Value
 
@@ -89,8 +88,7 @@ PAPER = Paper(
 - **What words mean** was fixed before claims were judged: "almost" 10 %, for times 25 %; "significantly" 20 %;
   "largely", "greatly" twice; "quite close" 10 %.
 - **Joined tables.** What an adversary can rule out is worked out exactly, by matching (`pluralis.audit.candidates`).
-- **Close reading** names numbers that the paper does not print: they were measured before, with another literal
-  version.
+- **A prototype** is the source of numbers that the paper does not print: another literal version, measured before.
 """,
     experiments=(
         Experiment("attributes", "Table 7", ATTRIBUTES, ATTRIBUTES, measures.attributes),

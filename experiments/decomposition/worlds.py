@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+
 from experiments.decomposition.adult import FILE, KEYS, LITERAL, QUASI, people, planned, policy, released
 from experiments.decomposition.measures import Row, whole
-
 from pluralis.audit.candidates import worlds_of
 from pluralis.eligibility import largest_l
 from pluralis.errors import Infeasible

@@ -83,10 +83,16 @@ class Spellings:
         self._fold_case = fold_case
 
     @cached_property
+    def _published(self) -> frozenset[str]:
+        return frozenset(self.texts)
+
+    @cached_property
     def _by_core(self) -> dict[str, str]:
         folded = cores(pl.Series(self.texts, dtype=pl.String), fold_case=self._fold_case)
         return dict(reversed([*zip(folded, self.texts, strict=True)]))
 
     def of(self, text: str) -> str | None:
         """The published spelling, or None where no value is spelled like this."""
-        return text if text in self.texts else self._by_core.get(cores(pl.Series([text]), fold_case=self._fold_case)[0])
+        if text in self._published:
+            return text
+        return self._by_core.get(cores(pl.Series([text]), fold_case=self._fold_case)[0])

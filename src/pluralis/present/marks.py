@@ -41,10 +41,10 @@ def loss_axis(values: Sequence[float], *, log: bool) -> Axis:
     (0.1, 0.3, 1.0, 3.0, 10.0)
     """
     if log:
-        steps = [part * 10.0**power for power in range(-4, 7) for part in (1, 3)]
+        steps = [part * 10.0**power for power in range(-12, 13) for part in (1, 3)]
         low = max((step for step in steps if step <= min(values)), default=steps[0])
         high = min((step for step in steps if step >= max(values) and step > low), default=steps[-1])
-        ticks = [round(step, 6) for step in steps if low <= step <= high]
+        ticks = [float(f"{step:.1g}") for step in steps if low <= step <= high]
         return Axis(low, high, True, tuple(ticks))
     ticks = round_steps(0.0, max(values) or 1.0)
     return Axis(0.0, ticks[-1], False, tuple(ticks))

@@ -24,7 +24,8 @@ def judged(paper: Paper, root: Path) -> list[Judged]:
 def counted(claims: Sequence[Judged]) -> str:
     """How many claims hold."""
     holds, part, none = (sum(claim.verdict == verdict for claim in claims) for verdict in SIGNS)
-    return f"{len(claims)} claims: {holds} hold, {part} hold in part, {none} do not hold here."
+    words = (f"{holds} hold", f"{part} hold in part", f"{none} {'does' if none == 1 else 'do'} not hold here")
+    return f"{len(claims)} claims: {', '.join(words)}."
 
 
 def write_pictures(paper: Paper, root: Path) -> None:
