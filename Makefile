@@ -17,11 +17,13 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --explicit-package-bases experiments benchmarks
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.warm
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.queries
+	$(BIN)/python -m benchmarks.attacks
 
 # What docs show of the program is pasted by this, and a test checks that it was.
 docs: $(VENV)/.warm

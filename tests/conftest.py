@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import pluralis.publish  # noqa: F401
 from pluralis.randomness import KEY_BYTES, Key
 
 settings.register_profile(
@@ -43,6 +46,15 @@ def keys_are_the_same_in_every_run(request: pytest.FixtureRequest, monkeypatch: 
         return cls(hashlib.blake2b(f"{request.node.nodeid} {next(draws)}".encode(), digest_size=KEY_BYTES).digest())
 
     monkeypatch.setattr(Key, "new", classmethod(new))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_tables_are_published_without_attacks(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where thousands of tiny tables are published for another reason, attacks on each would take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name in ("property", "attacks") or request.path.name in ("test_addition.py",):
+            patch.setattr(sys.modules["pluralis.publish"], "MOST_ROWS", 0)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -200,6 +200,17 @@ def planted_multi(form: str, seed: int) -> Published:
     return Published(multi_release(list(people.iter_rows(named=True)), subs, rules), people)
 
 
+def clean_by_hand(kind: str, seed: int) -> Published:
+    """Groups of l or more people, different in both secrets, which stand apart: every claim there is holds."""
+    rng = np.random.default_rng(seed)
+    l = int(rng.integers(2, 5))
+    people, group_of = people_in_groups(rng, l, int(rng.integers(3, 9)))
+    claims = [claim("disease", l, *QUASI), claim("disease", l, *QUASI, "job"), claim("job", l, *QUASI, "disease")]
+    if kind != "bucketized":
+        claims.append(claim(None, 0, *QUASI, model="k-anonymity", k=l))
+    return Published(by_hand(kind, people, group_of, claims, linked=False, l=l), people)
+
+
 # clean ones, published ------------------------------------------------------------------------------------------
 
 METHODS = ("anatomy", "bsgi", "mondrian", "decomposition", "sloms", "randomized-addition", "uad")
@@ -228,7 +239,7 @@ def _published(method: str, seed: int) -> Published | None:
     try:
         if method == "uad":
             rules = ["age, zip -> disease : l=2", *(["disease -> job : l=2"] if many > 1 else [])]
-            release = publish(people, policy_of({}, rules=rules, method="uad"), key=key)
+            release = publish(people, policy_of({}, rules=rules, method="uad"), key=key, attacks=False)
         else:
             attributes = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}
             attributes |= {name: {"role": "sensitive", "l": 2 + seed % 3 // 2} for name in SECRETS[:many]}
@@ -237,7 +248,7 @@ def _published(method: str, seed: int) -> Published | None:
             policy = policy_of(
                 attributes, method=method, adversaries=knows, k=2 if method == "sloms" else None, **extra
             )
-            release = publish(people, policy, key=key)
+            release = publish(people, policy, key=key, attacks=False)
     except (PluralisError, AuditFailed):
         return None
     return Published(release, people) if audit(release, original=people, allow_test=True).holds else None

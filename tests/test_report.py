@@ -8,22 +8,31 @@ from dataclasses import replace
 from html import escape, unescape
 from html.parser import HTMLParser
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
 
+from pluralis.attacks import Result
+from pluralis.attacks.exposure import PARTS, Exposure, Weak, exposures
 from pluralis.audit import audit
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.metrics.distributions import Distribution
 from pluralis.metrics.loss import Loss
 from pluralis.policy import Policy
 from pluralis.present.charts import MOST_BINS, bars, fit, group_sizes, paired_bars, paired_steps, size_bins
-from pluralis.present.report import SECRET_KEY, render_report
+from pluralis.present.dots import MOST
+from pluralis.present.holds import SECRET_KEY
+from pluralis.present.learnt import with_results
+from pluralis.present.report import render_report
+from pluralis.publish import publish
 from pluralis.release import Claim, ColumnInfo, Manifest, Release, TableInfo
+from tables import KEY, PATIENTS, patients_policy
 
-SECTIONS = ["What was asked", "What holds", "What was lost", "What this method does not stop", "Notes and handling"]
+SECTIONS = ["What was asked", "What holds", "Who learns what", "What was lost", "Which groups are weakest"]
+SECTIONS += ["What this method does not stop", "Notes and handling"]
 SECTIONS += ["Notes from reading", "Keep secret", "Hand out"]
+MARKS = {"got": "circle", "blind": "path", "surest": "path", "promise": "line", "interval": "line"}
 EVIL = "<script>alert('x')</script> & \"q\""
 LONG = "a-value-with-a-very-long-name-" * 20
 MODELS = {
@@ -43,6 +52,8 @@ class Inputs(NamedTuple):
     verdict: Verdict
     loss: Loss
     notes: tuple[str, ...] = ()
+    attacked: tuple[Result, ...] | None = None
+    exposures: tuple[Exposure, ...] = ()
 
     @property
     def page(self) -> str:
@@ -157,6 +168,25 @@ def inputs(
     return Inputs(policy, manifest, Verdict(tuple(findings), manifest.breaks), loss, ("disease: read as text.",))
 
 
+def got(success: float = 0.6, **more: Any) -> Result:
+    """What one attack got from everybody."""
+    ends = {"success": success, "low": success, "high": success}
+    return Result(**{"attack": "definetti", "question": "disease, knowing age", "targets": 400, "sampled": False,
+                     "blind": 0.2, "attribute": "disease", **ends, **more})  # fmt: skip
+
+
+def exposed(attribute: str = "disease", learnt: bool = True) -> Exposure:
+    """Fifty groups at 1/4, which learning makes sure."""
+    alone, sure = [0] * PARTS, [0] * PARTS
+    alone[4], sure[19] = 50, 50
+    weak = tuple(Weak(f"group {n}", 4, 0.25, 0.99 if learnt else None) for n in (17, 23))
+    return Exposure(attribute, "", 0.25, tuple(alone), tuple(sure) if learnt else None, weak)
+
+
+def attacked(*results: Result, **more: Any) -> Inputs:
+    return inputs(**more)._replace(attacked=results, exposures=(exposed(), exposed("second", learnt=False)))
+
+
 def with_finding(of: Inputs, **changes: object) -> Inputs:
     """The same, with another last finding."""
     *others, last = of.verdict.findings
@@ -183,6 +213,11 @@ CASES: dict[str, Callable[[], Inputs]] = {
     "test key": lambda: inputs(test=True),
     "nothing judged": lambda: inputs()._replace(verdict=Verdict((Finding("tables agree", False, 2.0, 0.0),))),
     "nothing said": lambda: inputs()._replace(notes=()),
+    "attacked": lambda: attacked(got(), got(0.25, attack="homogeneity", worst=0.25, promised=0.25)),
+    "nothing to attack": lambda: inputs()._replace(attacked=()),
+    "a breach": lambda: attacked(got(0.5, worst=0.9, promised=0.25, witness="group 7", note=EVIL)),
+    "attacked by many": lambda: attacked(*(got(i / 80, question=f"question {i}") for i in range(80))),
+    "attacked for markup": lambda: attacked(got(attribute=EVIL, question=EVIL), quasi=(EVIL, "age")),
     **{f"model {model}": (lambda model=model: inputs(model=model)) for model in MODELS},
 }
 
@@ -372,6 +407,93 @@ def test_bins_hold_every_group_once() -> None:
         assert (bins[0].low, bins[-1].high) == (min(sizes), max(sizes))
         assert all(left.high < right.low for left, right in pairwise(bins))
         Page(group_sizes(sizes))
+
+
+def _section_of(page: str, title: str) -> str:
+    (found,) = [part for part in re.findall(r"<section.*?</section>", page, re.DOTALL) if f"<h2>{title}</h2>" in part]
+    return found
+
+
+def test_every_result_stands_beside_blind_guess_and_promise() -> None:
+    low = got(0.31, low=0.29, high=0.33, sampled=True, attack="prior", question="pay, knowing nothing", attribute="pay")
+    kept = got(0.25, attack="homogeneity", worst=0.25, promised=0.25)
+    of = attacked(kept, low)
+    shown = [cell.replace("\xa0", " ") for cell in _row_of(of, "pay, knowing nothing")]
+    assert shown[:6] == ["prior", "pay, knowing nothing", "400", "31.0 %", "29.0 % to 33.0 %", "20.0 %"]
+    assert shown[6:] == ["—", "—", "above chance"]
+    page = _section_of(of.page, "Who learns what")
+    assert "homogeneity: disease, disease, knowing age: 25.0\xa0%, blind guess 20.0\xa0%" in page
+    assert page.index("above chance") < page.index("within the promise")  # what nobody promised comes first
+
+
+def test_marks_of_attacks_differ_in_shape() -> None:
+    page = Page(_section_of(attacked(got(0.25, worst=0.3, promised=0.25)).page, "Who learns what"))
+    drawn = {value: tag for tag, name, value in page.attributes if name == "class" and value in MARKS}
+    assert drawn == MARKS
+    assert {"guessed right, interval", "blind guess", "surest guess", "promised"} <= set(page.words)
+    paths = {value for tag, name, value in page.attributes if tag == "path" and name == "d"}
+    assert len(paths) == 4  # a diamond and a cross, each in the legend too
+
+
+def test_a_breach_comes_first_and_says_so() -> None:
+    page = _section_of(attacked(got(0.9), got(0.5, worst=0.9, promised=0.25, question="q")).page, "Who learns what")
+    first = re.findall(r"<tr>.*?</tr>", page)[1]
+    assert "✗ breach" in first
+    assert "BREACH: q" in page
+
+
+def test_many_results_are_all_in_the_table() -> None:
+    page = _section_of(CASES["attacked by many"]().page, "Who learns what")
+    assert page.count("<tr>") == 81
+    assert f"The picture shows {MOST} of 80 results" in page
+    assert page.count("<circle") == MOST + 1
+
+
+def test_results_can_be_put_into_a_page_that_is_there() -> None:
+    old, new = attacked(got()), (got(0.7, question="another", note=r"\1 and \g<0>"),)
+    assert with_results(old.page, new) == old._replace(attacked=new).page
+    unmeasured = _section_of(with_results(inputs().page, new), "Who learns what")
+    assert unmeasured == _section_of(inputs()._replace(attacked=new).page, "Who learns what")
+
+
+def test_the_weakest_groups_are_named() -> None:
+    page = _section_of(CASES["attacked"]().page, "Which groups are weakest")
+    assert page.count("<svg") == 2
+    rows = [[Page(cell).text for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in page.split("<tr>")[2:]]
+    assert rows[0] == ["group 17", "disease", "4", "25.0\xa0%", "99.0\xa0%", "25.0\xa0%"]
+    assert rows[2] == ["group 17", "second", "4", "25.0\xa0%", "—", "25.0\xa0%"]
+    assert "surest guess up to 100\xa0%: 0 groups alone, 50 learnt from all" in page
+
+
+def test_what_was_not_measured_is_not_drawn() -> None:
+    page = inputs().page
+    assert page.count("was not measured at publication") == 2
+    assert "<circle" not in page
+    nothing = CASES["nothing to attack"]().page
+    assert "No attack applies" in nothing
+    assert "not measured" not in nothing
+
+
+@pytest.mark.parametrize(
+    ("method", "l"), [("bsgi", 2), ("anatomy", 2), ("randomized-addition", 2), ("decomposition", 2)]
+)
+def test_exposures_are_what_groups_hold(method: str, l: int) -> None:
+    release = publish(PATIENTS, patients_policy(l, method=method), key=KEY, attacks=False)
+    (of,) = exposures(release)
+    assert of.limit == 1 / l
+    if method == "randomized-addition":
+        assert sum(of.alone) == release.manifest.rows
+        assert {weak.name for weak in of.weakest} == {f"row {i + 1}" for i in range(release.manifest.rows)}
+        return
+    table = release.tables["microdata" if method == "bsgi" else "quasi"]
+    sizes = dict(table["group"].value_counts().iter_rows())
+    assert {weak.name: weak.rows for weak in of.weakest} == {f"group {n}": rows for n, rows in sizes.items()}
+    assert sum(of.alone) == len(sizes)
+    if method == "bsgi":
+        top = table.group_by("group", "disease").len().group_by("group").agg(pl.col("len").max())
+        shares = {f"group {n}": most / sizes[n] for n, most in top.iter_rows()}
+        assert {weak.name: weak.alone for weak in of.weakest} == pytest.approx(shares)
+    assert [weak.learnt for weak in of.weakest] == sorted((w.learnt for w in of.weakest), key=lambda x: -(x or 0))
 
 
 def test_charts_of_nothing_are_charts() -> None:

@@ -1,16 +1,17 @@
 """What can go wrong, as one small tree. Every message says what to do next.
 
-The exit codes are those of the command line: 1 the audit found a claim that does not hold, 2 bad usage or
-bad input, 3 the policy cannot be met by this table.
+The exit codes are those of the command line: 1 the audit found a claim that does not hold, or an attack exceeded one,
+2 bad usage or bad input, 3 the policy cannot be met by this table.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pluralis.attacks.base import Result
     from pluralis.audit.verdict import Verdict
 
 
@@ -56,6 +57,24 @@ class AuditFailed(PluralisError):
         broken = "; ".join(str(finding) for finding in verdict.failures)
         super().__init__(
             f"The audit refused this release, so nothing was published. {broken}. "
+            "Lower the claim, declare fewer adversaries, or choose another method or variant."
+        )
+
+
+class Breached(PluralisError):
+    """An attack on the release got more than a claim allows; nothing was published."""
+
+    exit_code = 1
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.results = tuple(results)
+        got = "; ".join(
+            f"{one.attack} ({one.question}) is sure of a guess with {one.worst:.4g}, where at most {one.promised:.4g} "
+            f"is promised{'' if one.witness is None else f', at {one.witness}'}"
+            for one in self.results
+        )
+        super().__init__(
+            f"An attack exceeded a promise of this release, so nothing was published. {got}. "
             "Lower the claim, declare fewer adversaries, or choose another method or variant."
         )
 

@@ -1,7 +1,7 @@
 """From a table and a policy to an audited release.
 
-`publish` decides and builds in memory; `Publication.save` stages the files, audits the staged bytes and only then lets
-them become visible (THREATS, promise 1). Nothing else in Pluralis writes a release.
+`publish` decides, builds in memory and attacks what it built; `Publication.save` stages the files, audits the staged
+bytes and only then lets them become visible (THREATS, promise 1). Nothing else in Pluralis writes a release.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from typing import Literal
 import numpy as np
 
 from pluralis.attacks import Result
+from pluralis.attacks.exposure import Exposure, exposures
+from pluralis.attacks.publication import MOST_ROWS, measured, not_stopped
 from pluralis.attribute import MissingAs
 from pluralis.audit import Verdict, audit
 from pluralis.dependencies import assumed
-from pluralis.errors import AuditFailed, Infeasible, OutputError
+from pluralis.errors import AuditFailed, Breached, Infeasible, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
 from pluralis.identity import identity_of
 from pluralis.io import Packed, read_table, write_csv_bytes
@@ -34,6 +36,7 @@ from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
+from pluralis.present.learnt import with_results
 from pluralis.present.readme import release_readme
 from pluralis.present.report import render_report
 from pluralis.progress import stage
@@ -43,6 +46,8 @@ from pluralis.table import Table, clean, encode_clean
 
 Format = Literal["parquet", "csv"]
 PRIVATE = ".private"
+ATTACKED = "attack.json"  # in the private folder, as is
+REPORT = "report.html"
 AUTO = "auto"  # in the place of a method's name: the best of all that apply
 WHOLE = 100_000
 
@@ -51,13 +56,16 @@ WHOLE = 100_000
 class Publication(Release):
     """A release in memory, with what only its publisher has. `save` makes it visible, after the audit.
 
-    Its tables are packed: the audit of the staged files then needs no memory beside theirs.
+    Its tables are packed: the audit of the staged files then needs no memory beside theirs. `attacked` is what attacks
+    got, None where none was run; `exposures` are how sure guesses are, group by group.
     """
 
     policy: Policy
     key: Key
     loss: Loss
     notes: tuple[str, ...] = ()
+    attacked: tuple[Result, ...] | None = None
+    exposures: tuple[Exposure, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.tables, Packed):
@@ -66,7 +74,8 @@ class Publication(Release):
     def save(
         self, folder: str | Path, *, replace: bool = False, format: Format = "parquet", allow_test: bool = False
     ) -> Verdict:
-        """Write `folder` and `folder.private`; raises AuditFailed, and writes nothing, where a claim does not hold.
+        """Write `folder` and `folder.private`; raises AuditFailed, and writes nothing, where a claim does not hold, and
+        Breached where an attack got more than a claim allows.
 
         What the audit measured for each claim is then written into the manifest: the certificate of the release.
         """
@@ -82,6 +91,8 @@ class Publication(Release):
                 verdict = audit(public_stage.folder, allow_test=allow_test)
             if not verdict.holds:
                 raise AuditFailed(verdict)
+            if breaches := [result for result in self.attacked or () if result.breach]:
+                raise Breached(breaches)
             manifest = manifest.certified({finding.claim: finding.measured for finding in verdict.findings})
             public_stage.rewrite(MANIFEST, manifest.to_json().encode())
             public_stage.write(README, release_readme(manifest).encode())
@@ -121,13 +132,15 @@ class Publication(Release):
     def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict) -> None:
         self.key.write(to.folder / "key")
         sha256 = hashlib.sha256(manifest.to_json().encode()).hexdigest()
-        report = render_report(self.policy, manifest, verdict, self.loss, self.notes)
+        report = render_report(self.policy, manifest, verdict, self.loss, self.notes, self.attacked, self.exposures)
+        attacked = {} if self.attacked is None else {ATTACKED: _results_json(sha256, self.attacked)}
         for name, text in {
             "policy.yaml": self.policy.to_yaml(),
             "audit.json": json.dumps({"manifest_sha256": sha256, **verdict.to_dict()}, indent=1, ensure_ascii=False)
             + "\n",
             "utility.json": json.dumps(self.loss.to_dict(), indent=1, ensure_ascii=False) + "\n",
-            "report.html": report,
+            REPORT: report,
+            **attacked,
         }.items():
             to.write(name, text.encode(), mode=0o600)
 
@@ -145,19 +158,48 @@ def _require_same_key(private: Path, key: Key) -> None:
 
 
 def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
-    """Write what attacks got into the private folder of a release, if it is there."""
+    """Write what attacks got into the private folder of a release, if it is there, and show it in the report.
+
+    What other attacks got from the same release before is kept.
+    """
     private = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
     if not (private / "key").is_file():
         return
     sha256 = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
-    data = {"manifest_sha256": sha256, "results": [result.to_dict() for result in results]}
-    written = private / f".attack.{secrets.token_hex(4)}"
+    again = {result.attack for result in results}
+    kept = [*results, *(old for old in _kept_results(private / ATTACKED, sha256) if old.attack not in again)]
+    _rewrite(private / ATTACKED, _results_json(sha256, kept))
+    report = private / REPORT
+    if report.is_file():
+        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept))
+
+
+def _kept_results(path: Path, manifest_sha256: str) -> list[Result]:
+    """What is kept of this release; of another, nothing."""
+    if not path.is_file():
+        return []
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return [Result.from_dict(one) for one in data["results"]] if data["manifest_sha256"] == manifest_sha256 else []
+    except (ValueError, KeyError, TypeError):
+        raise OutputError(f"{path} is damaged. Remove it, then attack again.") from None
+
+
+def _rewrite(path: Path, content: str) -> None:
+    """Replace a private file, in one step."""
+    written = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    written.replace(private / "attack.json")
+    written.replace(path)
+
+
+def _results_json(manifest_sha256: str, results: Sequence[Result]) -> str:
+    """What attacks got from the release that has this manifest."""
+    data = {"manifest_sha256": manifest_sha256, "results": [result.to_dict() for result in results]}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
 def key_for(folder: str | Path) -> Key:
@@ -173,12 +215,14 @@ def publish(
     key: Key | None = None,
     encoding: str = "utf-8",
     separator: str | None = None,
+    attacks: bool | None = None,
 ) -> Publication:
     """Decide and build a release of a table (a path, or a pandas, Polars or Arrow frame) under a policy, in memory.
 
     Raises Infeasible where no such release exists. Nothing is visible until `save`. To publish the same people again,
     pass the `key` of the publication before, or `key_for` its folder: it also holds what must be repeated.
     `encoding` and `separator` are those of a CSV file. `method: auto` compares methods first, and takes the best.
+    `attacks` says whether to attack what was built; if not given, tables of up to MOST_ROWS rows are.
     """
     notes: list[str] = []
     asked = policy
@@ -212,9 +256,15 @@ def publish(
     give_back(rows)
     with stage("measuring what was lost"):
         loss = changed(measure(release, original.columns), added_values=added)
+    attack = rows <= MOST_ROWS if attacks is None else attacks
+    attacked = measured(release, original.columns) if attack else None
+    exposed = exposures(release) if attack else ()
+    breaks = dict.fromkeys((*release.manifest.breaks, *not_stopped(release, attacked)))
+    manifest = release.manifest.model_copy(update={"breaks": tuple(breaks)})
     del original
+    give_back(rows)
     with stage("packing the tables"):
-        return Publication(release.manifest, release.tables, asked, key, loss, said)
+        return Publication(manifest, release.tables, asked, key, loss, said, attacked, exposed)
 
 
 def _ties(table: Table, policy: Policy, method: Method) -> Iterator[str]:

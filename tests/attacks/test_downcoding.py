@@ -11,7 +11,7 @@ import pytest
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.downcoding import ATTACK
 from pluralis.errors import Infeasible
-from pluralis.labels import ALL, read_interval, read_set
+from pluralis.labels import ALL, read_interval, read_set, set_label
 from pluralis.publish import publish
 from pluralis.randomness import Key
 from pluralis.release import Manifest, Release, canonical_order
@@ -68,7 +68,7 @@ def test_three_in_a_group_leave_one_open() -> None:
 
 
 def test_the_bsgi_paper() -> None:
-    release = publish(PATIENTS, patients_policy(), key=Key.test())
+    release = publish(PATIENTS, patients_policy(), key=Key.test(), attacks=False)
     cells, singled = run(release, PATIENTS)
     assert cells.success > cells.blind
     assert singled.targets > 0
@@ -114,7 +114,7 @@ def test_agrees_with_a_literal_count(method: str) -> None:
     for i in range(10):
         original = people(random, random.choice([6, 8, 24]), job=True)
         policy = policy_of({**AGE, "job": {"role": "quasi"}, **ILL}, method=method)
-        release = publish(original, policy, key=Key(bytes([i] * 32)))
+        release = publish(original, policy, key=Key(bytes([i] * 32)), attacks=False)
         hidden, known, predicates, alone = literal(release, original)
         cells, singled = run(release, original)
         assert (cells.targets, singled.targets) == (hidden, predicates)
@@ -144,14 +144,93 @@ def test_planted_narrow_labels_are_found() -> None:
         assert singled.above_chance
 
 
+def with_jobs(groups: list[list[str]], labels: list[str], tree: bool = False) -> tuple[Release, pl.DataFrame]:
+    """Jobs in groups, each under a set, a node of a tree (a job's letter, then `*`) or `*`."""
+    release, original = by_hand(
+        [[g] * len(jobs) for g, jobs in enumerate(groups)], [str(g) for g in range(len(groups))]
+    )
+    jobs = [job for some in groups for job in some]
+    shown = [label for some, label in zip(groups, labels, strict=True) for _ in some]
+    names = sorted(set(jobs))
+    column = {"name": "job", "role": "quasi", "type": "text", "attribute": "job"}
+    column |= {"hierarchy": [[job, f"{job[0]}*", ALL] for job in names]} if tree else {"domain": names}
+    table = pl.DataFrame({"job": shown, "ill": original["ill"], "group": original["age"] + 1})
+    infos = [column, *(c.model_dump(exclude_none=True) for c in release.info("microdata").columns[1:])]
+    manifest = {**release.manifest.model_dump(exclude_none=True),
+                "tables": [{"name": "microdata", "file": "microdata.parquet", "columns": infos}]}  # fmt: skip
+    original = pl.DataFrame({"job": jobs, "ill": original["ill"]})
+    return Release(Manifest.model_validate(manifest), {"microdata": canonical_order(table)}), original
+
+
+def jobs_of(random: Random, groups: int, size: int) -> list[list[str]]:
+    """Different jobs, each group those of a letter."""
+    return [random.sample([f"{chr(97 + g)}{i}" for i in range(9)], size) for g in range(groups)]
+
+
+def test_planted_narrow_sets_are_found() -> None:
+    """Half of the groups name their jobs and no others: each of these is somebody's, and one person's."""
+    random = Random(5)
+    for _ in range(30):
+        size = random.choice([2, 3, 4])
+        groups = jobs_of(random, 10, size)
+        narrow = set(random.sample(range(10), 5))
+        labels = [set_label(sorted(jobs)) if g in narrow else ALL for g, jobs in enumerate(groups)]
+        cells, singled = run(*with_jobs(groups, labels))
+        assert (cells.targets, cells.success) == (10 * size, pytest.approx(0.5))
+        assert (singled.targets, singled.success) == (5 * size, 1.0)
+        assert cells.above_chance
+        assert singled.above_chance
+
+
 def test_wide_labels_stay_quiet() -> None:
     random = Random(3)
-    for _ in range(40):
+    for _ in range(70):
         bases = [100 * g for g in range(10)]
         groups = [sorted(base + age for age in random.sample(range(20, 70), 3)) for base in bases]
         cells, singled = run(*by_hand(groups, [f"[{base + 10}, {base + 80}]" for base in bases]))
         assert (cells.success, singled.success) == (0.0, 0.0)
         assert not cells.above_chance
+
+
+@pytest.mark.parametrize("label", ["node", "root", "set"])
+def test_nodes_stars_and_sets_of_more_stay_quiet(label: str) -> None:
+    """A node or `*` names no job. A set of everybody's jobs is right no more often than luck."""
+    random, right, luck = Random(4), 0.0, 0.0
+    for _ in range(45):
+        groups = jobs_of(random, 6, random.choice([2, 3]))
+        every = sorted(job for jobs in groups for job in jobs)
+        labels = [
+            f"{jobs[0][0]}*" if label == "node" else ALL if label == "root" else set_label(every) for jobs in groups
+        ]
+        cells, singled = run(*with_jobs(groups, labels, tree=label != "set"))
+        assert cells.targets == len(every)  # all of them are hidden: something could be told
+        if label != "set":
+            assert (cells.success, singled.targets, cells.above_chance) == (0.0, 0, False)
+        right, luck = right + singled.success, luck + singled.blind
+    assert right == pytest.approx(luck)  # of one set that covers all, what is drawn is somebody's just as often
+
+
+KACA: dict[str, Any] = {"job": {"role": "quasi", "hierarchy": {"mask": "right"}}}
+
+
+@pytest.mark.parametrize("method", ["kaca", "incognito"])
+def test_releases_by_a_tree_tell_no_values(method: str) -> None:
+    random, made = Random(6), 0
+    for i in range(20):
+        rows = random.choice([12, 24])
+        jobs = [f"{random.choice('ab')}{random.choice('ab')}{random.choice('abc')}" for _ in range(rows)]
+        original = pl.DataFrame({"job": jobs, "ill": random.sample([f"i{i % 4}" for i in range(rows)], rows)})
+        try:
+            release = publish(
+                original, policy_of({**KACA, **ILL}, method=method), key=Key(bytes([i] * 32)), attacks=False
+            )
+        except Infeasible:
+            continue
+        cells, singled = run(release, original)
+        assert (cells.success, singled.targets) == (0.0, 0)
+        assert not cells.above_chance
+        made += cells.targets > 0
+    assert made >= 15
 
 
 def test_no_promise_is_broken_and_wide_hierarchies_tell_less() -> None:
@@ -162,7 +241,9 @@ def test_no_promise_is_broken_and_wide_hierarchies_tell_less() -> None:
         for method in ("bsgi", "incognito", "kaca"):
             attributes = {"age": {**AGE["age"], "hierarchy": {"intervals": [10, 50]}}} if method != "bsgi" else AGE
             try:
-                release = publish(original, policy_of({**attributes, **ILL}, method=method), key=Key(bytes([i] * 32)))
+                release = publish(
+                    original, policy_of({**attributes, **ILL}, method=method), key=Key(bytes([i] * 32)), attacks=False
+                )
             except Infeasible:
                 continue
             results = run(release, original)
@@ -177,10 +258,10 @@ def test_sliced_and_multi_releases() -> None:
     attributes: dict[str, Any] = {name: {"role": "quasi"} for name in ("gender", "zipcode")}
     attributes |= {**AGE, **{name: {"role": "sensitive", "l": 2} for name in ("occupation", "disease")}}
     policy = policy_of(attributes, method="sloms", k=3, suppress=0.7, others="drop")
-    cells, _ = run(publish(SLOMS_1, policy, key=Key.test()), SLOMS_1)
+    cells, _ = run(publish(SLOMS_1, policy, key=Key.test(), attacks=False), SLOMS_1)
     assert cells.targets > 0
     exact = publish(SLOMS_1, policy_of({**AGE, "disease": {"role": "sensitive", "l": 2}}, method="anatomy",
-                                       others="drop"), key=Key.test())  # fmt: skip
+                                       others="drop"), key=Key.test(), attacks=False)  # fmt: skip
     assert not ATTACK.applies(exact)
 
 

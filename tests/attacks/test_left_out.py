@@ -13,7 +13,7 @@ from pluralis.attacks.base import Options, Result
 from pluralis.attacks.left_out import ATTACK
 from pluralis.publish import publish
 from pluralis.randomness import Key
-from pluralis.release import Release
+from pluralis.release import Claim, Release
 from tables import policy_of
 
 OPTIONS = Options()
@@ -73,10 +73,10 @@ def test_s1_rows_that_are_marked(tmp_path: Any) -> None:
     attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
     attributes |= {name: {"role": "sensitive", "l": 2} for name in ("job", "pay")}
     how: dict[str, Any] = {"method": "sloms", "suppress": 0.8, "options": {"slices": [["job"], ["pay"]]}}
-    paper = publish(skewed, policy_of(attributes, variant="paper", **how), key=Key.test())
+    paper = publish(skewed, policy_of(attributes, variant="paper", **how), key=Key.test(), attacks=False)
     (result,) = [r for r in of(paper, skewed, "job") if r.breach]
     assert (result.success, result.worst, result.promised) == (1.0, 1.0, 0.5)
-    default = publish(skewed, policy_of(attributes, **how), key=Key.test())
+    default = publish(skewed, policy_of(attributes, **how), key=Key.test(), attacks=False)
     assert not any(r.breach for r in ATTACK.run(default, skewed, OPTIONS))
 
 
@@ -84,15 +84,49 @@ def test_s1_rows_that_are_marked(tmp_path: Any) -> None:
 def test_planted_marks_are_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
     people, group_of = people_in_groups(rng, 3, 8)
-    release = by_hand("sliced", people, group_of, [claim("disease", 3, *QUASI)])
     group = int(rng.integers(1, 9))
-    quasi, values = release.tables["quasi"], release.tables["slice_1"]
-    bare = quasi.with_columns(pl.when(pl.col("group_1") != group).then("group_1").alias("group_1"))
-    tables = {"quasi": bare, "slice_1": values.filter(pl.col("group") != group)}
+    release = marked(people, group_of, [claim("disease", 3, *QUASI)], group)
     people = people.with_columns(
         pl.when(pl.Series(group_of + 1) == group).then(pl.lit("flu")).otherwise("disease").alias("disease")
     )
-    assert any(r.breach for r in of(Release(release.manifest, tables), people, "disease"))
+    assert any(r.breach for r in of(release, people, "disease"))
+
+
+def marked(people: pl.DataFrame, group_of: np.ndarray, claims: list[Claim], group: int) -> Release:
+    """A sliced release in which the rows of a group have none."""
+    release = by_hand("sliced", people, group_of, claims)
+    quasi, values = release.tables["quasi"], release.tables["slice_1"]
+    bare = quasi.with_columns(pl.when(pl.col("group_1") != group).then("group_1").alias("group_1"))
+    return Release(release.manifest, {"quasi": bare, "slice_1": values.filter(pl.col("group") != group)})
+
+
+def test_clean_marks_raise_no_alarm() -> None:
+    """A group without a number, of people who are all different: no value is theirs more often than 1/l."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        l = int(rng.integers(2, 5))
+        people, group_of = people_in_groups(rng, l, 8)
+        release = marked(people, group_of, [claim("disease", l, *QUASI)], int(rng.integers(1, 9)))
+        results = of(release, people, "disease")
+        assert [r for r in results if r.promised is not None and r.targets]
+        assert not [r for r in results if r.breach], seed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_people_left_out_at_random_are_guessed_like_everybody(kind: str) -> None:
+    """One of each disease is left out: guessing the commonest is right for one of them, and no alarm."""
+    for seed in range(34):
+        rng = np.random.default_rng(seed)
+        people, group_of = people_in_groups(rng, 3, 8)
+        gone = people.head(len(DISEASES)).with_columns(
+            pl.col("age") + 1_000, pl.Series("disease", rng.permutation(DISEASES))
+        )
+        release = suppressed(by_hand(kind, people, group_of), gone.height)
+        (result,) = of(release, pl.concat([people, gone]), "disease")
+        assert (result.targets, result.success) == (gone.height, pytest.approx(1 / len(DISEASES)))
+        assert result.success <= result.blind + 1e-9
+        assert not result.above_chance
+        assert not result.breach
 
 
 def test_clean_releases_raise_no_alarm() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pytest
 
-from plants import QUASI, Published, by_hand, claim, clean, people_in_groups
+from attacks.test_knowledge import covers, tiny
+from plants import KINDS, QUASI, Published, by_hand, claim, clean, clean_by_hand, people_in_groups
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.linkage import ATTACK
 from pluralis.publish import publish
 from pluralis.randomness import Key
+from pluralis.release import Release, canonical_order
 from tables import PATIENTS, patients_policy
 
 OPTIONS = Options()
@@ -66,9 +70,45 @@ def test_clean_releases_raise_no_alarm() -> None:
         assert not [result for result in run(one) if result.breach]
 
 
+@pytest.mark.parametrize("kind", ["generalized", "sliced"])
+def test_clean_groups_raise_no_alarm(kind: str) -> None:
+    """Promises of all kinds that hold: k is promised in every one of 200."""
+    for seed in range(100):
+        one = clean_by_hand(kind, seed)
+        results = run(one)
+        assert [result for result in results if result.promised is not None]
+        assert not [result for result in results if result.breach]
+
+
+def test_planted_labels_of_few_rows_are_found() -> None:
+    """Groups are large enough, and one row of a sliced release stands under a label that no other has."""
+    for seed in range(20):
+        one = clean_by_hand("sliced", seed)
+        row = int(np.random.default_rng(seed).integers(0, one.original.height))
+        quasi = one.release.tables["quasi"]
+        age = pl.when(pl.int_range(pl.len()) == row).then(pl.lit("[0, 99]")).otherwise("age").alias("age")
+        tables = {**one.release.tables, "quasi": canonical_order(quasi.with_columns(age))}
+        (found,) = [r for r in run(Published(Release(one.release.manifest, tables), one.original)) if r.breach]
+        assert found.worst == 1.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_few_rows_candidates_are_counted_one_by_one(kind: str) -> None:
+    for seed in range(10):
+        people, groups, _ = tiny(seed)
+        release = by_hand(kind, people, groups)
+        shown = [*release.tables["microdata" if kind == "generalized" else "quasi"].iter_rows(named=True)]
+        counts = [sum(covers(row, person) for row in shown) for person in people.iter_rows(named=True)]
+        (result,) = ATTACK.run(release, people, OPTIONS)
+        assert result.success == pytest.approx(sum(1 / n for n in counts) / len(counts))
+        smallest = min(Counter(groups).values()) if kind == "generalized" else min(counts)
+        alike = min(Counter((row["age"], row["zip"]) for row in shown).values()) if kind == "sliced" else smallest
+        assert result.worst == 1 / min(*counts, alike)
+
+
 def test_k_is_what_is_promised() -> None:
     policy = patients_policy(2, method="mondrian").model_copy(update={"k": 3})
-    release = publish(PATIENTS, policy, key=Key.test())
+    release = publish(PATIENTS, policy, key=Key.test(), attacks=False)
     (result,) = run(Published(release, PATIENTS))
     assert result.promised == 1 / 3
     assert result.worst is not None

@@ -32,7 +32,7 @@ def released(people: pl.DataFrame, l: int, seed: int = 0, **how: Any) -> Release
     attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}}
     attributes |= {"x": {"role": "sensitive", "l": l}}
     policy = policy_of(attributes, method="randomized-addition", **how)
-    return publish(people, policy, key=Key(bytes([seed] * 32)))
+    return publish(people, policy, key=Key(bytes([seed] * 32)), attacks=False)
 
 
 def overall(release: Release, people: pl.DataFrame) -> Result:
@@ -88,6 +88,23 @@ def test_people_who_are_alike_give_each_other_away() -> None:
     assert alike.worst > 0.95
     assert alike.promised is None
     assert alike.success > whole.success + 0.1
+
+
+def test_planted_kinds_of_people_are_found() -> None:
+    """All women have one value, in tables of all sorts, and nothing else goes together."""
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        rest = int(rng.integers(4, 7))
+        people = table(rng, 1_200, [0.0, *[1 / rest] * rest])
+        women = pl.int_range(pl.len()) < 1_200 // (rest + 1)
+        people = people.with_columns(
+            pl.when(women).then(pl.lit("f")).otherwise(pl.lit("m")).alias("sex"),
+            pl.when(women).then(pl.lit("v0")).otherwise("x").alias("x"),
+        )
+        whole, alike = ATTACK.run(released(people, 2, seed), people, OPTIONS)
+        assert not whole.breach
+        assert alike.witness == "sex = f"
+        assert (alike.worst or 0) > 0.9
 
 
 def test_beliefs_are_bayes_rule_over_all_draws() -> None:

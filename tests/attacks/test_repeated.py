@@ -1,8 +1,10 @@
-"""Repeated publication: two keys for the same table are found, one key tells nothing more."""
+"""Repeated publication: two keys for the same table are found, one key tells nothing more. A score, not a promise."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,12 @@ from pluralis.release import Release
 DRAWN = ("anatomy", "msb", "decomposition", "bsgi", "randomized-addition")  # labels of sloms cover too many rows
 
 
+def beyond(result: Result, l: int) -> bool:
+    """Whether fewer than l values remain of somebody. That breaks no promise: they are about a release alone."""
+    assert (result.promised, result.breach) == (None, False)
+    return result.worst is not None and result.worst > 1 / l
+
+
 def repeated(release: Release, others: Sequence[Release], table: pl.DataFrame) -> Result:
     results = ATTACK.run(release, table, Options(others=tuple(others)))
     return next(result for result in results if result.attribute == "disease")
@@ -31,8 +39,7 @@ def test_two_keys_are_found(form: str) -> None:
         table, l = people(seed, 80 + 8 * seed), 2 + seed % 3
         one, two = released(table, form, l, 1 + seed), released(table, form, l, 100 + seed)
         found = repeated(one, [two], table)
-        assert found.breach, (seed, found)
-        assert found.worst > 1 / l  # type: ignore[operator]
+        assert beyond(found, l), (seed, found)
         assert "fewer values remain" in str(found.note)
 
 
@@ -40,20 +47,22 @@ def test_two_draws_of_groups_of_several_tables_are_found() -> None:
     for seed in range(6):
         table = people(seed, 90)
         found = repeated(dealt_multi(table, 3, seed), [dealt_multi(table, 3, seed + 50)], table)
-        assert found.breach
+        assert beyond(found, 3)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_key_tells_nothing_more(form: str) -> None:
-    for seed in range(5):
-        table, l = people(300 + seed, 60 + 10 * seed), 2 + seed % 2
+    for seed in range(23):  # 207 of all forms
+        table, l = people(300 + seed, 40 + 10 * (seed % 5)), 2 + seed % 2
         one = released(table, form, l, seed + 1)
-        two = publish(table[np.random.default_rng(seed).permutation(table.height)], policy(form, l), key=one.key)
-        alone = ATTACK.run(one, table, Options())
-        assert list(alone) == []
-        for result in ATTACK.run(one, table, Options(others=(two,))):
-            assert not result.breach
-            assert result.worst is None
+        shuffled = table[np.random.default_rng(seed).permutation(table.height)]
+        two = publish(shuffled, policy(form, l), key=one.key, attacks=False)
+        assert all(two.tables[name].equals(one.tables[name]) for name in one.tables)
+        assert list(ATTACK.run(one, table, Options())) == []
+        results = ATTACK.run(one, table, Options(others=(two,)))
+        assert results
+        for result in results:
+            assert (result.promised, result.worst) == (None, None)
             assert "add nothing" in str(result.note)
 
 
@@ -72,17 +81,17 @@ def towns(variant: str, **options: Any) -> Policy:
 def test_drawing_sets_again_gives_most_values_away(tmp_path: Path) -> None:
     """Golden: the paper's randomized addition, drawn twice; ours keeps design and key, and repeats its sets."""
     table = skewed(400, 1)
-    paper = [publish(table, towns("paper", claim="set-size"), key=Key(bytes([k] * 32))) for k in (1, 2)]
+    paper = [publish(table, towns("paper", claim="set-size"), key=Key(bytes([k] * 32)), attacks=False) for k in (1, 2)]
     found = repeated(paper[0], paper[1:], table)
-    assert found.breach
     assert found.worst == 1.0
+    assert not found.breach
     assert found.success > 0.85  # 6 of 7 pairs of sets share nothing but the truth
 
-    ours = publish(table, towns("hardened"), key=Key(bytes([3] * 32)))
+    ours = publish(table, towns("hardened"), key=Key(bytes([3] * 32)), attacks=False)
     ours.save(tmp_path / "release")
-    again = publish(table, towns("hardened"), key=key_for(tmp_path / "release"))
+    again = publish(table, towns("hardened"), key=key_for(tmp_path / "release"), attacks=False)
     assert again.tables["microdata"].equals(ours.tables["microdata"])
-    assert not repeated(again, [ours], table).breach
+    assert repeated(again, [ours], table).worst is None
 
 
 def test_what_remains_is_what_both_leave() -> None:
@@ -98,7 +107,7 @@ def test_what_remains_is_what_both_leave() -> None:
         )
         attributes: dict[str, Any] = {"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
         plan = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
-        both = [publish(table, plan, key=Key(bytes([k + 1] * 32))) for k in (seed, seed + 100)]
+        both = [publish(table, plan, key=Key(bytes([k + 1] * 32)), attacks=False) for k in (seed, seed + 100)]
         sets = [_possible(release) for release in both]
         left = [sets[0][job] & sets[1][job] for job in table["job"]]
         alone = [sets[0][job] for job in table["job"]]
@@ -112,6 +121,44 @@ def _possible(release: Release) -> dict[str, set[str]]:
     """For each job the values of the groups that a person of that job may be in."""
     joined = release.tables["quasi"].join(release.tables["sensitive"], on="group")
     return {job: set(part["disease"]) for (job,), part in joined.partition_by("job", as_dict=True).items()}
+
+
+def test_in_all_worlds_of_both_somebody_is_as_sure_as_it_says() -> None:
+    """Tables that both releases could be of: what was ruled out is in none, and the surest guess is as sure or more."""
+    gained = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        table = pl.DataFrame({"job": [f"j{i}" for i in range(6)], "disease": [f"d{v}" for v in rng.permutation(6) % 5]})
+        attributes: dict[str, Any] = {"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
+        plan = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+        both = [publish(table, plan, key=Key(bytes([k + 1] * 32)), attacks=False) for k in (seed, seed + 100)]
+        worlds = fitting(table, both)
+        tops = [max(Counter(column).values()) / len(worlds) for column in zip(*worlds, strict=True)]
+        (found,) = ATTACK.run(both[0], table, Options(others=(both[1],)))
+        assert tuple(table["disease"]) in worlds
+        if found.worst is not None:
+            assert max(tops) >= found.worst - 1e-9
+            gained += 1
+    assert gained >= 10
+
+
+def fitting(table: pl.DataFrame, releases: Sequence[Release]) -> list[tuple[str, ...]]:
+    """Every order of the diseases of which all of these releases could be, each of the first people of the table."""
+    shown = [
+        (
+            release.tables["quasi"].sort("job")["group"].to_list(),
+            sorted(release.tables["sensitive"].select("group", "disease", "count").rows()),
+        )
+        for release in releases
+    ]
+    return [
+        world
+        for world in set(permutations(table["disease"]))
+        if all(
+            sorted((g, d, n) for (g, d), n in Counter(zip(groups, world, strict=False)).items()) == held
+            for groups, held in shown
+        )
+    ]
 
 
 def test_a_release_of_other_people_is_none_of_the_same() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plants import KINDS, by_hand, clean, people_in_groups, with_values
+from plants import DISEASES, KINDS, by_hand, clean, people_in_groups, with_values
 from pluralis.attacks.base import Options
 from pluralis.attacks.holdings import AT, PEOPLE, Held
 from pluralis.attacks.skewness import ATTACK, measured
@@ -71,11 +71,45 @@ def test_a_rare_value_that_fills_a_group_is_found(kind: str) -> None:
         assert result.promised is None
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_common_value_that_fills_a_group_is_found(kind: str) -> None:
+    """A disease of everywhere, which everybody of one group has."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        people, group_of = people_in_groups(rng, 5, 20)
+        group = int(rng.integers(0, 20))
+        members = np.flatnonzero(group_of == group)
+        people = with_values(people, members, "disease", ["flu"] * members.size)
+        release = by_hand(kind, people, group_of, linked=kind != "sliced")
+        result = next(r for r in ATTACK.run(release, people, OPTIONS) if r.attribute == "disease")
+        assert result.worst == 1.0
+        assert (result.witness or "").endswith(f"group {group + 1}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_groups_like_the_whole_are_quiet(kind: str) -> None:
+    """Every group holds the same diseases, each once: no value is likelier there, and no guess better than blind."""
+    for seed in range(70):
+        rng = np.random.default_rng(seed)
+        l, groups = int(rng.integers(2, 7)), int(rng.integers(3, 9))
+        group_of = np.repeat(np.arange(groups), l)
+        values = np.concatenate([rng.permutation(DISEASES[:l]) for _ in range(groups)])
+        columns = {"age": rng.permutation(group_of.size), "zip": ["z0"] * group_of.size, "disease": values}
+        people = pl.DataFrame({**columns, "job": values})
+        release = by_hand(kind, people, group_of, linked=kind != "sliced")
+        for result in ATTACK.run(release, people, OPTIONS):
+            assert "(1 times); distance of distributions" in (result.note or "")
+            assert float((result.note or "").rpartition(" ")[2]) < 1e-12
+            assert result.worst == pytest.approx(1 / l)
+            assert result.success == pytest.approx(result.blind)
+            assert not result.above_chance
+
+
 def test_numbers_close_to_each_other() -> None:
     """l different salaries that are nearly the same: half of the people are in such a group."""
     people = pl.DataFrame({"age": [1, 2, 3, 4], "pay": [1000, 1001, 5000, 9000]})
     attributes = {"age": {"role": "quasi", "type": "number"}, "pay": {"role": "sensitive", "type": "number", "l": 2}}
-    release = publish(people, policy_of(attributes, method="mondrian"), key=Key.test())
+    release = publish(people, policy_of(attributes, method="mondrian"), key=Key.test(), attacks=False)
     (result,) = ATTACK.run(release, people, OPTIONS)
     assert "50.0% of people in groups whose values lie within a tenth of the range" in (result.note or "")
     assert "earth mover's" in (result.note or "")

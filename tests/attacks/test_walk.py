@@ -13,7 +13,7 @@ from tables import PATIENTS, patients_policy
 
 
 def test_a_group_of_labels() -> None:
-    release = publish(PATIENTS, patients_policy(2), key=Key.test())
+    release = publish(PATIENTS, patients_policy(2), key=Key.test(), attacks=False)
     rows = release.tables["microdata"].filter(group=1)
     steps = walk(release, "1")
     assert steps[0] == "Somebody looks for a person of whom age, gender, postcode are known, and finds group 1:"
@@ -27,7 +27,7 @@ def test_a_group_of_labels() -> None:
 
 @pytest.mark.parametrize("method", ["anatomy", "decomposition"])
 def test_a_group_of_exact_rows(method: str) -> None:
-    release = publish(PATIENTS, patients_policy(2, method=method), key=Key.test())
+    release = publish(PATIENTS, patients_policy(2, method=method), key=Key.test(), attacks=False)
     steps = walk(release, "1")
     assert any("own can be found" in step for step in steps)
     assert any(step.startswith("disease of these") for step in steps)
@@ -36,7 +36,7 @@ def test_a_group_of_exact_rows(method: str) -> None:
 def test_groups_of_several_tables() -> None:
     rules = ["gender -> disease : l=2", "disease, gender -> postcode : l=2"]
     policy = Policy.of({"version": 1, "rules": rules, "others": "drop", "publish": {"method": "gd"}})
-    release = publish(PATIENTS, policy, key=Key.test())
+    release = publish(PATIENTS, policy, key=Key.test(), attacks=False)
     assert walk(release, "t1:1")
     with pytest.raises(InputError, match=r"Groups stand in t1.*Write t1:1"):
         walk(release, "1")
@@ -47,10 +47,10 @@ def test_groups_of_several_tables() -> None:
 )
 def test_what_is_no_group(place: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        walk(publish(PATIENTS, patients_policy(2), key=Key.test()), place)
+        walk(publish(PATIENTS, patients_policy(2), key=Key.test(), attacks=False), place)
 
 
 def test_sets_have_no_groups() -> None:
-    release = publish(PATIENTS, patients_policy(2, method="randomized-addition"), key=Key.test())
+    release = publish(PATIENTS, patients_policy(2, method="randomized-addition"), key=Key.test(), attacks=False)
     with pytest.raises(InputError, match="stand in no groups"):
         walk(release, "1")

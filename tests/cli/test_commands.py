@@ -43,7 +43,7 @@ def test_publish_audit_measure(pluralis: Any, here: Path) -> None:
     assert sorted(p.name for p in (here / "release").iterdir()) == ["README.md", "manifest.json", "microdata.parquet"]
     private = here / "release.private"
     assert sorted(p.name for p in private.iterdir()) == [
-        "audit.json", "key", "policy.yaml", "report.html", "utility.json",
+        "attack.json", "audit.json", "key", "policy.yaml", "report.html", "utility.json",
     ]  # fmt: skip
     assert private.stat().st_mode & 0o777 == 0o700
     assert (private / "key").stat().st_mode & 0o777 == 0o600
@@ -111,6 +111,18 @@ def test_a_refused_audit_exits_1_and_writes_nothing(pluralis: Any, here: Path) -
     assert ran.code == 1
     assert "nothing was published" in ran.err
     assert sorted(p.name for p in here.iterdir()) == ["policy.yaml", "table.csv"]
+
+
+def test_attacks_are_run_unless_they_are_not_wanted(pluralis: Any, here: Path) -> None:
+    ran = publish(pluralis, "--json")
+    assert {result["attack"] for result in ran.json["attacked"]} >= {"homogeneity", "linkage", "definetti"}
+    assert "- attacks: what they get was not measured" not in (here / "release" / "README.md").read_text()
+    ran = publish(pluralis, "--replace", "--no-attack", "--json")
+    assert ran.json["attacked"] is None
+    assert not (here / "release.private" / "attack.json").exists()
+    assert "- attacks: what they get was not measured" in (here / "release" / "README.md").read_text()
+    assert publish(pluralis, "--replace", "--attack").code == 0
+    assert (here / "release.private" / "attack.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_test_key_is_stamped_and_refused(pluralis: Any, here: Path) -> None:

@@ -23,7 +23,7 @@ from pluralis.publish import Publication, publish
 from pluralis.randomness import Key
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
-PRIVATE_FILES = ["audit.json", "key", "policy.yaml", "report.html", "utility.json"]
+PRIVATE_FILES = ["attack.json", "audit.json", "key", "policy.yaml", "report.html", "utility.json"]
 
 
 @pytest.fixture
@@ -366,7 +366,7 @@ def test_attribute_names_are_never_part_of_a_path(tmp_path: Path) -> None:
                         names[2]: {"role": "sensitive", "l": 2}})  # fmt: skip
     publish(table, policy, key=KEY).save(tmp_path / "release")
     assert sorted(p.name for p in tmp_path.rglob("*")) == [
-        "README.md", "audit.json", "key", "manifest.json", "microdata.parquet", "policy.yaml", "release",
+        "README.md", "attack.json", "audit.json", "key", "manifest.json", "microdata.parquet", "policy.yaml", "release",
         "release.private", "report.html", "utility.json",
     ]  # fmt: skip
     assert audit(tmp_path / "release", original=table).holds

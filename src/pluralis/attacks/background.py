@@ -19,18 +19,25 @@ from typing import ClassVar
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result
+from pluralis.attacks.holdings import secrets_of
 from pluralis.attacks.homogeneity import ask
 from pluralis.attacks.knowledge import questions
 from pluralis.release import Release
+
+FEW = 3  # secrets, whose subsets are looked at when a release is made
 
 
 class Background(Attack):
     name: ClassVar[str] = "background"
     title: ClassVar[str] = "sensitive background knowledge: other secrets of a person"
     reference: ClassVar[str] = "Ye et al. 2009"
+    gets: ClassVar[str] = "people's {attribute} guessed right by whoever knows other secrets of theirs"
 
     def applies(self, release: Release) -> bool:
         return release.kind != "candidates" and bool(questions(release, of_secrets=True))
+
+    def at_publication(self, release: Release) -> bool:
+        return super().at_publication(release) and release.kind != "multi" and len(secrets_of(release)) <= FEW
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> list[Result]:
         return ask(self.name, release, original, options, questions(release, of_secrets=True))

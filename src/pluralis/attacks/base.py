@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -80,20 +80,45 @@ class Result:
         """Whether it did better than somebody without the release, beyond the chance of the sample."""
         return self.low > self.blind + SLACK
 
+    @property
+    def standing(self) -> str:
+        """What to make of it, in a few words."""
+        if self.breach:
+            return "breach"
+        if not self.above_chance:
+            return "no better than blind"
+        return "above chance" if self.promised is None else "within the promise"
+
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "breach": self.breach, "above_chance": self.above_chance}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Result:
+        """What `to_dict` made, also after JSON."""
+        plain = {field.name: data[field.name] for field in fields(cls)}
+        return cls(**{**plain, "adversary": tuple(plain["adversary"])})
+
 
 class Attack(ABC):
-    """One way to learn from a release what it should not tell. Changes nothing and writes nothing."""
+    """One way to learn from a release what it should not tell. Changes nothing and writes nothing.
+
+    `gets` says what it is right about, after "82 % of "; a result fills in its attribute or question. One that is not
+    `quick` takes seconds for 30,000 rows, or needs more than the release in memory.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     reference: ClassVar[str]
+    gets: ClassVar[str] = "people's {attribute} guessed right"
+    quick: ClassVar[bool] = True
 
     @abstractmethod
     def applies(self, release: Release) -> bool:
         """Whether there is anything to attack."""
+
+    def at_publication(self, release: Release) -> bool:
+        """Whether it is run when a release is made."""
+        return self.quick and self.applies(release)
 
     @abstractmethod
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:

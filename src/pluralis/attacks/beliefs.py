@@ -153,7 +153,7 @@ def _of_block(
 
 
 def values_of(column: Column, info: ColumnInfo) -> pl.Series:
-    """What the codes of a sensitive column stand for."""
+    """What the codes of a column that shows values, or bins, stand for."""
     if isinstance(column, Bins):
         return pl.Series([str((info.domain or ())[line]) for line in column.line], dtype=pl.String)
     assert isinstance(column, Exact)
@@ -259,7 +259,7 @@ class View:
         infos = [self.said.infos[name] for name in self.known]
         values = [original_values(people, info, self.said.manifest) for info in infos]
         step = max(1, CELLS // max(1, self.said.values.len()))
-        exact = all(isinstance(column, Exact) for column in columns)
+        exact = all(isinstance(column, Exact | Bins) for column in columns)
         kind_of = self._kinds_of(columns, values, targets.size) if exact else None
         labels = None if exact else self._labels(columns, values)
         for begin in range(0, targets.size, step):
@@ -277,7 +277,9 @@ class View:
         """The kind of row that shows each person's values; -1 where none does."""
         if not columns:
             return np.zeros(people, np.int64)
-        codes = {f"{i}": _code_of(c, v) for i, (c, v) in enumerate(zip(columns, values, strict=True))}
+        infos = [self.said.infos[name] for name in self.known]
+        shown = [values_of(column, info) for column, info in zip(columns, infos, strict=True)]
+        codes = {f"{i}": _code_of(s, v) for i, (s, v) in enumerate(zip(shown, values, strict=True))}
         place = self.kinds.with_row_index("\0at")
         found = pl.DataFrame(codes).join(place, on=list(codes), how="left", maintain_order="left")["\0at"]
         return found.cast(pl.Int64).fill_null(-1).to_numpy()
@@ -302,19 +304,14 @@ class View:
                 number[c] = series.cast(pl.Float64).fill_null(np.inf).to_numpy()
             else:
                 low[c] = high[c] = codes
-                number[c] = _code_of(column, series)
+                number[c] = _code_of(values_of(column, self.said.infos[self.known[c]]), series)
         return Labels(low, high, label, base, stride, np.concatenate(bits)), number, value
 
 
-def _code_of(column: Column, values: pl.Series) -> Codes:
-    """The codes of values in a column that shows them as they are; -1 where it does not."""
-    assert isinstance(column, Exact)
-    known = pl.Series(column.values if isinstance(column.values, np.ndarray) else list(column.values))
+def _code_of(known: pl.Series, values: pl.Series) -> Codes:
+    """The places of values among those that a column shows; -1 where it does not."""
     known = known.cast(pl.Float64) if known.dtype.is_numeric() else known.cast(pl.String)
     place = known.to_frame("value").with_row_index("code")
-    if column.missing:
-        missing = pl.DataFrame({"code": [column.size], "value": [None]}, schema=place.schema)
-        place = pl.concat([place, missing])
     people = values.cast(known.dtype).to_frame("value")
     found = people.join(place, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
     return found.cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)

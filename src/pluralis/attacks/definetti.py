@@ -49,6 +49,7 @@ class DeFinetti(Attack):
     name = "definetti"
     title = "learning from all groups which value of a group is whose"
     reference = "Kifer, SIGMOD 2009"
+    gets = "people's {attribute} guessed right from the groups alone"
 
     def applies(self, release: Release) -> bool:
         return release.kind != "candidates" and bool(said_by(release, sets=False))

@@ -67,6 +67,7 @@ class FunctionalDependency(Attack):
     name: ClassVar[str] = "dependency"
     title: ClassVar[str] = "what one attribute tells of another"
     reference: ClassVar[str] = "Jin, Zhang, Zhang, Das 2010, Theorem 3.2"
+    gets: ClassVar[str] = "people's {attribute} guessed right by what decides it"
 
     def applies(self, release: Release) -> bool:
         return release.kind != "candidates" and any(claim.attribute for claim in release.manifest.claims)

@@ -61,6 +61,7 @@ class Downcoding(Attack):
     name: ClassVar[str] = "downcoding"
     title: ClassVar[str] = "values behind the narrowest labels"
     reference: ClassVar[str] = "Cohen 2022"
+    gets: ClassVar[str] = "guesses from labels right ({question})"
 
     def applies(self, release: Release) -> bool:
         return any(True for _ in _labelled(release))

@@ -58,6 +58,7 @@ class Files(Attack):
     name = "files"
     title = "order and metadata of the files"
     reference = "THREATS.md, files leak more than algorithms"
+    quick = False
 
     def applies(self, release: Release) -> bool:
         return bool(release.tables)

@@ -30,6 +30,7 @@ class Homogeneity(Attack):
     name: ClassVar[str] = "homogeneity"
     title: ClassVar[str] = "homogeneity: the commonest value of a group"
     reference: ClassVar[str] = "Machanavajjhala et al. 2006"
+    gets: ClassVar[str] = "people's {attribute} guessed right as the commonest value of their group"
 
     def applies(self, release: Release) -> bool:
         return release.kind != "candidates" and bool(questions(release, of_secrets=False))

@@ -56,6 +56,7 @@ class Intersection(Attack):
     name: ClassVar[str] = "intersection"
     title: ClassVar[str] = "joining all tables"
     reference: ClassVar[str] = "Ye et al. 2009 (Table 6); Jin, Zhang, Zhang, Das 2010 (Tables 2)"
+    gets: ClassVar[str] = "people's {attribute} guessed right from all tables joined"
 
     def applies(self, release: Release) -> bool:
         return release.kind in _ATTACKS and any(claim.attribute for claim in release.manifest.claims)

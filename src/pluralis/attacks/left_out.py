@@ -35,6 +35,7 @@ class LeftOut(Attack):
     name: ClassVar[str] = "left-out"
     title: ClassVar[str] = "left-out rows: what being left out or marked says"
     reference: ClassVar[str] = "Han et al. 2013"
+    gets: ClassVar[str] = "the {attribute} of people who are left out or marked guessed right"
 
     def applies(self, release: Release) -> bool:
         return bool(secrets_of(release)) and (release.manifest.suppressed > 0 or bool(_marked_slices(release)))

@@ -29,6 +29,7 @@ class Linkage(Attack):
     name: ClassVar[str] = "linkage"
     title: ClassVar[str] = "linkage: finding a person's row"
     reference: ClassVar[str] = "Sweeney 2002"
+    gets: ClassVar[str] = "people's rows found by their quasi values"
 
     def applies(self, release: Release) -> bool:
         return any(table.named("quasi") for table in release.manifest.tables)

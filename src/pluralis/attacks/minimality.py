@@ -4,310 +4,196 @@ Definition  The adversary knows everybody's quasi values, the method and its opt
             that fits the published tables is weighed by how likely the method, under a key drawn at random, makes of it
             this release, group numbers and shuffles aside. A value's posterior is the weight of the originals that
             give it to a person. Before the release all originals are equally likely.
+Sampling    Above 8 rows, or where more than 1,000 originals fit, for whoever knows in which group everybody is:
+            originals are drawn (dealing.py: the values of every group are dealt anew to its people), the method
+            is run on each under a key of its own, and whoever is in a published group is believed to have what they
+            had in the draws of which that very group was made again, whatever became of the others. So this estimates
+            P(value | the method makes this group), which uses less than the whole release.
 Reference   Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing, VLDB 2007; B4 of bsgi
             (docs/methods/bsgi.md).
-Exposed     every method that looks at what it groups; here generalized, bucketized and decomposed releases.
-Exact       the originals that fit are all of them, up to 1,000. Their weights are exact for methods that draw nothing;
-            else they are counted over drawn keys, until these made the release 200 times or the method ran 6,000
-            times, so a posterior is uncertain by some hundredths. Above 8 rows, with rows left out, or where the
-            policy cannot be told from the manifest (a hierarchy from a file), the attack does not apply, and its
-            result says so.
+Exposed     every method that looks at quasi values and secrets when it groups; here generalized, bucketized and
+            decomposed releases. One that groups by secrets alone (anatomy, msb, the primary attribute of decomposition)
+            cannot tell people of a group apart: two of them changed places make the same release as likely.
+Exact       up to 8 rows the originals that fit are all of them, and weights are exact for methods that draw nothing;
+            else they are counted over drawn keys, until these made the release 400 times or the method ran 6,000
+            times. Where anything is counted over draws, `worst` is the highest posterior beyond doubt: the lower end of
+            its interval at 4.5 standard errors. `success` is that of the likeliest value; its interval is that of
+            people, of all whose group was made again at least once. The note says how many draws there were. Up to
+            2,000 rows. With rows left out, or where the policy cannot be told from the manifest (a hierarchy from a
+            file), the attack does not apply, and its result says so.
 Promise     none: no release claims anything about whoever knows the algorithm.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.audit.boxes import coded
+from pluralis.attacks.base import Attack, Options, Result, bounds, interval
+from pluralis.attacks.dealing import Dealt
+from pluralis.attacks.fitting import DoesNotApply, People, Secrets, TooMany, originals
 from pluralis.errors import PluralisError
 from pluralis.estimate.attributes import attributes_of
-from pluralis.labels import number_text
-from pluralis.original import original_values
 from pluralis.policy import Policy
 from pluralis.randomness import KEY_BYTES, Draw, Key
 from pluralis.release import GROUP, Release, TableInfo
 from pluralis.table import Table, encode
 
-FEW = 8  # rows
-ORIGINALS = 1_000
-STEPS = 200_000
+FEW, MOST = 8, 2_000  # rows of which every original is weighed, of which some are
 KEYS = 20  # that each original is tried with at a time,
-HITS, RUNS = 200, 6_000  # until the release was made so often, or the method was run so often
-
-Values = tuple[Any, ...]
-Secrets = tuple[Values, ...]  # of each person
-
-
-class DoesNotApply(Exception):
-    """Why the attack says nothing of this release."""
+HITS, RUNS = 400, 6_000  # until the release was made so often, or the method was run so often
+DRAWS, ROWS = 1_000, 500_000  # originals drawn at most, and rows of all of them together
+DOUBT = 4.5  # standard errors
 
 
 class Minimality(Attack):
     name: ClassVar[str] = "minimality"
     title: ClassVar[str] = "knowing how the method decides"
     reference: ClassVar[str] = "Wong, Fu, Wang, Pei 2007"
+    gets: ClassVar[str] = "people's {attribute} guessed right by whoever knows the method"
+    quick: ClassVar[bool] = False
 
     def applies(self, release: Release) -> bool:
-        return release.kind in ("generalized", "bucketized", "decomposed") and release.manifest.rows <= FEW
+        return release.kind in ("generalized", "bucketized", "decomposed") and release.manifest.rows <= MOST
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:
-        people = _People.of(release, original)
+        people = People.of(release, original)
         try:
-            belief, note = posterior(release, original, options.seed)
+            beliefs = believed(release, original, options.seed)
         except DoesNotApply as why:
             return [_result(release, people, name, None, str(why)) for name in people.secret]
-        return [_result(release, people, name, belief[name], note) for name in people.secret]
+        return [_result(release, people, name, beliefs[name], beliefs[name].note) for name in people.secret]
 
 
-def _result(
-    release: Release, people: _People, name: str, belief: list[dict[Any, float]] | None, note: str | None
-) -> Result:
+@dataclass(frozen=True)
+class Belief:
+    """[person, value] how often a value was had where the release, or the person's group, was made."""
+
+    times: npt.NDArray[np.float64]
+    true: npt.NDArray[np.int64]
+    note: str
+    exact: bool = False
+    sampled: bool = False
+
+    @property
+    def right(self) -> npt.NDArray[np.float64]:
+        """For each person of whom anything is known, the chance that the likeliest value is the true one."""
+        best = self.times >= self.times.max(axis=1, keepdims=True) * (1 - 1e-9)
+        chance = best[np.arange(self.true.size), self.true] / best.sum(axis=1)
+        return np.asarray(chance[self.times.any(axis=1)])
+
+    @property
+    def sure(self) -> npt.NDArray[np.float64]:
+        """Everybody's highest posterior, as far as it is beyond doubt; 0 where nothing is known."""
+        of, top = self.times.sum(axis=1), self.times.max(axis=1)
+        if self.exact:
+            return np.asarray(top / np.maximum(of, 1))
+        return np.array([interval(t / n, int(n), DOUBT)[0] if n else 0.0 for t, n in zip(top, of, strict=True)])
+
+
+def _result(release: Release, people: People, name: str, belief: Belief | None, note: str) -> Result:
     true = people.secrets[name].to_list()
-    top, right = [], []
-    for value, of in zip(true, belief or [], strict=False):
-        most = max(of.values())
-        best = [v for v, p in of.items() if p >= most * (1 - 1e-9)]
-        top.append(most)
-        right.append((value in best) / len(best))
-    success = sum(right) / len(right) if right else 0.0
-    ends = bounds(success, len(right), sampled=not right)
-    knows = ", ".join(people.quasi)
+    right = belief.right if belief is not None else np.empty(0)
+    success = float(right.mean()) if right.size else 0.0
+    sampled = belief is None or belief.sampled or not right.size
+    ends = bounds(success, right.size, sampled)
     return Result(
         attack=Minimality.name,
-        question=f"{name}, knowing {knows or 'nothing'}, and the method {release.manifest.method}",
+        question=f"{name}, knowing {', '.join(people.quasi) or 'nothing'}, and the method {release.manifest.method}",
         attribute=name,
         adversary=tuple(people.quasi),
-        targets=len(right),
-        sampled=False,
+        targets=right.size,
+        sampled=sampled and bool(right.size),
         success=success,
         low=ends["low"],
         high=ends["high"],
         blind=max(Counter(true).values()) / len(true) if true else 0.0,
-        worst=max(top, default=None),
+        worst=float(belief.sure.max()) if belief is not None and right.size else None,
         note=note,
     )
 
 
-@dataclass(frozen=True)
-class _People:
-    """The original's people: what is known of them, and their secrets, as the release spells both."""
-
-    quasi: list[str]
-    known: pl.DataFrame
-    secret: list[str]
-    secrets: pl.DataFrame
-
-    @classmethod
-    def of(cls, release: Release, original: pl.DataFrame) -> _People:
-        infos = attributes_of(release)
-        secret = sorted(release.manifest.parameters["l"])
-        quasi = [name for name, info in infos.items() if info.role in ("quasi", "plain") and name not in secret]
-        columns = {name: original_values(original, infos[name], release.manifest) for name in (*quasi, *secret)}
-        return cls(
-            quasi,
-            pl.DataFrame({name: columns[name] for name in quasi}),
-            secret,
-            pl.DataFrame({name: columns[name] for name in secret}),
-        )
-
-
-def posterior(release: Release, original: pl.DataFrame, seed: int) -> tuple[dict[str, list[dict[Any, float]]], str]:
-    """For each attribute and person the probability of each value, and how it was found."""
+def believed(release: Release, original: pl.DataFrame, seed: int) -> dict[str, Belief]:
+    """What is believed of each attribute."""
     manifest = release.manifest
-    if manifest.rows > FEW:
-        raise DoesNotApply(f"it weighs every original: up to {FEW} rows, and these are {manifest.rows:,}")
+    if manifest.rows > MOST:
+        raise DoesNotApply(f"it draws originals of up to {MOST:,} rows, and these are {manifest.rows:,}")
     if manifest.suppressed or original.height != manifest.rows:
-        raise DoesNotApply("it weighs every original, and some rows were left out")
-    policy, people = _policy(release, original), _People.of(release, original)
+        raise DoesNotApply("it weighs originals of all rows, and some rows were left out")
+    policy, people, rng = _policy(release, original), People.of(release, original), np.random.default_rng(seed)
+    if manifest.rows <= FEW:
+        with suppress(TooMany):
+            return _weighed(release, policy, original, people, rng)
+    return _drawn(release, policy, original, rng)
+
+
+def _weighed(
+    release: Release, policy: Policy, original: pl.DataFrame, people: People, rng: np.random.Generator
+) -> dict[str, Belief]:
+    """Every original that fits, by how often it makes the release."""
     fits = originals(release, people)
-    rng = np.random.default_rng(seed)
     tries = [_Tried(release, policy, _original(original, people, secrets)) for secrets in fits]
-    weights, keys = [0] * len(fits), 0
-    while not keys or (sum(weights) < HITS and (keys + KEYS) * len(fits) <= RUNS):
-        some = [Key(rng.bytes(KEY_BYTES)) for _ in range(KEYS)]
-        weights = [weight + one.times(some) for weight, one in zip(weights, tries, strict=True)]
+    weights, keys = np.zeros(len(fits)), 0
+    while not keys or (weights.sum() < HITS and (keys + KEYS) * len(fits) <= RUNS):
+        weights += [one.times([Key(rng.bytes(KEY_BYTES)) for _ in range(KEYS)]) for one in tries]
         keys += KEYS
-    note = f"{len(fits):,} originals fit, each under {keys} keys, of which {sum(weights):,} made this release"
-    if not any(weights):
-        weights, note = [1] * len(fits), f"{note}: all count alike"
-    total = sum(weights)
-    belief: dict[str, list[dict[Any, float]]] = {}
+    note = f"{len(fits):,} originals fit, each under {keys} keys, of which {int(weights.sum()):,} made this release"
+    exact = bool(np.isin(weights, (0, keys)).all())
+    if not weights.any():
+        weights, note = np.ones(len(fits)), f"{note}: all count alike"
+    found = {}
     for at, name in enumerate(people.secret):
-        each: list[dict[Any, float]] = [{} for _ in range(original.height)]
+        true = people.secrets[name].to_list()
+        place = {value: i for i, value in enumerate(dict.fromkeys(v[at] for secrets in fits for v in secrets))}
+        times = np.zeros((len(true), len(place) + 1))  # the last for a true value that no original has
         for secrets, weight in zip(fits, weights, strict=True):
-            for of, values in zip(each, secrets, strict=True):
-                of[values[at]] = of.get(values[at], 0.0) + weight / total
-        belief[name] = each
-    return belief, note
+            times[np.arange(len(true)), [place[values[at]] for values in secrets]] += weight
+        codes = np.array([place.get(value, len(place)) for value in true])
+        found[name] = Belief(times, codes, note, exact)
+    return found
 
 
-def _original(original: pl.DataFrame, people: _People, secrets: Secrets) -> pl.DataFrame:
+def _drawn(release: Release, policy: Policy, original: pl.DataFrame, rng: np.random.Generator) -> dict[str, Belief]:
+    """Drawn originals, by the groups that the method makes of them again."""
+    from pluralis.methods import method_for
+
+    table, method = encode(original, policy), method_for(policy)
+    dealt = Dealt.of(release, table)
+    runs = min(DRAWS, ROWS // table.rows)
+    times = {column.name: np.zeros((table.rows, column.size)) for column in table.sensitive}
+    made = np.zeros(dealt.seen.size, np.int64)
+    for secrets in islice(dealt.draws(rng), runs):
+        drawn = dealt.tabled(secrets)
+        try:
+            again = dealt.made(method.plan(drawn, policy, Draw(Key(rng.bytes(KEY_BYTES)))), drawn)
+        except PluralisError:
+            continue
+        made += again
+        whose = np.flatnonzero(again[dealt.group_of])
+        for name, codes in secrets.items():
+            times[name][whose, codes[whose]] += 1
+    note = (
+        f"{runs:,} originals drawn; {int((made > 0).sum()):,} of {made.size:,} groups were made again, "
+        f"half of these {int(np.median(made[made > 0])) if made.any() else 0:,} times or more"
+    )
+    return {name: Belief(of, table[name].codes.astype(np.int64), note, sampled=True) for name, of in times.items()}
+
+
+def _original(original: pl.DataFrame, people: People, secrets: Secrets) -> pl.DataFrame:
     """The original with other secrets."""
     columns = zip(*secrets, strict=True)
     return original.with_columns(
         pl.Series(name, list(values), people.secrets[name].dtype)
         for name, values in zip(people.secret, columns, strict=True)
     )
-
-
-# which originals fit --------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Places:
-    """What a person may be given: (group, secrets) and what that uses up of `left`."""
-
-    options: list[list[tuple[Values, list[Any]]]]  # for each person
-    left: Counter[Any]
-
-
-def originals(release: Release, people: _People) -> list[Secrets]:
-    """Every way to give people secrets that the tables allow."""
-    places = _generalized(release, people) if release.kind == "generalized" else _exact(release, people)
-    found: dict[Secrets, None] = {}
-    for steps, secrets in enumerate(_given(places, [])):
-        found[secrets] = None
-        if len(found) > ORIGINALS or steps > STEPS:
-            raise DoesNotApply(f"it weighs every original, and more than {ORIGINALS:,} fit")
-    if not found:
-        raise DoesNotApply("no original fits the tables")
-    return list(found)
-
-
-def _given(places: _Places, given: list[Values]) -> Iterator[Secrets]:
-    if len(given) == len(places.options):
-        yield tuple(given)
-        return
-    for secrets, uses in places.options[len(given)]:
-        need = Counter(uses)
-        if all(places.left[item] >= n for item, n in need.items()):
-            places.left.subtract(need)
-            yield from _given(places, [*given, secrets])
-            places.left.update(need)
-
-
-def _generalized(release: Release, people: _People) -> _Places:
-    info, rows = release.info("microdata"), release.tables["microdata"]
-    linked = release.manifest.parameters.get("linked", True)
-    numbers = rows[GROUP].unique().sort()
-    one_of = rows.unique(GROUP, keep="first").sort(GROUP)
-    covers = np.ones((numbers.len(), people.known.height), np.bool_)
-    for column in info.named("quasi"):
-        code = coded(one_of[column.name], people.known[column.name], column)
-        low, high = code.low[code.label][:, None], code.high[code.label][:, None]
-        covers &= (low <= code.value) & (code.value <= high)
-        for g in np.flatnonzero(code.gaps[code.label]):
-            label = code.label[g]
-            members = code.members[code.starts[label] : code.starts[label + 1]]
-            covers[g] &= np.isin(code.value, members)
-    left: Counter[Any] = Counter((GROUP, g) for g in rows[GROUP])
-    dealt: dict[int, list[tuple[Values, list[Any]]]] = {}
-    for g in numbers:
-        mine = rows.filter(pl.col(GROUP) == g)
-        dealt[g] = _dealt(g, [mine[name].to_list() for name in people.secret], linked, left)
-    options = []
-    for person in range(people.known.height):
-        plain = [(name, people.known[name][person]) for name in info.names("plain")]
-        if plain:
-            raise DoesNotApply("it does not weigh plain columns")
-        of = [g for i, g in enumerate(numbers) if covers[i, person]]
-        options.append([(secrets, [*uses, (GROUP, g)]) for g in of for secrets, uses in dealt[g]])
-    return _Places(options, left)
-
-
-def _dealt(group: int, columns: list[list[Any]], linked: bool, left: Counter[Any]) -> list[tuple[Values, list[Any]]]:
-    """The secrets that a member of a group may have, and what each uses; `left` gets what there is."""
-    if linked:
-        tuples = list(zip(*columns, strict=True))
-        left.update((group, values) for values in tuples)
-        return [(values, [(group, values)]) for values in dict.fromkeys(tuples)]
-    found: list[tuple[Values, list[Any]]] = [((), [])]
-    for at, column in enumerate(columns):
-        left.update((group, at, value) for value in column)
-        found = [
-            ((*values, value), [*uses, (group, at, value)]) for values, uses in found for value in dict.fromkeys(column)
-        ]
-    return found
-
-
-def _exact(release: Release, people: _People) -> _Places:
-    """Where quasi values stand as they are: a person is a row of equal values."""
-    quasi = release.tables["quasi"]
-    rows = quasi.select(GROUP, *people.quasi).rows()
-    left: Counter[Any] = Counter(("row", *row) for row in rows)
-    if release.kind == "bucketized":
-        dealt = _bucketized(release, people, left)
-    else:
-        dealt = _decomposed(release, people, left)
-    options = []
-    for known in people.known.rows():
-        of = sorted({group for group, *values in rows if tuple(values) == known})
-        options.append([(secrets, [*uses, ("row", g, *known)]) for g in of for secrets, uses in dealt[g]])
-    return _Places(options, left)
-
-
-def _bucketized(release: Release, people: _People, left: Counter[Any]) -> dict[int, list[tuple[Values, list[Any]]]]:
-    values, dealt = release.tables["sensitive"], {}
-    linked = not release.info("sensitive").named("attribute")
-    for g in values[GROUP].unique():
-        mine = values.filter(pl.col(GROUP) == g)
-        mine = mine.select(pl.exclude("count").repeat_by("count").explode())
-        if linked:
-            columns = [mine[name].to_list() for name in people.secret]
-        else:
-            texts = [mine.filter(pl.col("attribute") == name)["value"].to_list() for name in people.secret]
-            columns = [_read(people.secrets[name], text) for name, text in zip(people.secret, texts, strict=True)]
-        dealt[g] = _dealt(g, columns, linked, left)
-    return dealt
-
-
-def _decomposed(release: Release, people: _People, left: Counter[Any]) -> dict[int, list[tuple[Values, list[Any]]]]:
-    tables, primary = release.tables, people.secret.index(release.manifest.parameters["primary"])
-    values = tables["values"]
-    joint = tables.get("sensitive")
-    if joint is not None:
-        left.update({("joint", *row[:-1]): row[-1] for row in joint.select(*people.secret, "count").rows()})
-    for at, name in enumerate(people.secret):
-        alone = tables.get(f"sensitive_{name}")
-        if alone is not None:
-            texts = _read(people.secrets[name], alone["value"].cast(pl.String).to_list())
-            left.update({(at, value): n for value, n in zip(texts, alone["count"], strict=True)})
-    dealt: dict[int, list[tuple[Values, list[Any]]]] = {}
-    for g in values[GROUP].unique():
-        found: list[tuple[Values, list[Any]]] = [((), [])]
-        for at, name in enumerate(people.secret):
-            mine = values.filter((pl.col(GROUP) == g) & (pl.col("attribute") == name))["value"].to_list()
-            counted = f"sensitive_{name}" in tables
-            found = [
-                (
-                    (*before, value),
-                    [*uses, *([(at, value)] if counted else []), *([(g, "primary", value)] if at == primary else [])],
-                )
-                for before, uses in found
-                for value in _read(people.secrets[name], mine)
-            ]
-        left.update((g, "primary", value) for value in {of[primary] for of, _ in found})
-        if joint is not None:
-            found = [(of, [*uses, ("joint", *of)]) for of, uses in found if left[("joint", *of)]]
-        dealt[g] = found
-    return dealt
-
-
-def _read(column: pl.Series, texts: list[str]) -> list[Any]:
-    """Values that a release writes as text, as the column has them."""
-    if column.dtype == pl.String:
-        return list(texts)
-    by_text = {number_text(value): value for value in column.unique().drop_nulls()}
-    return [by_text.get(text, text) for text in texts]
 
 
 # how likely each makes this release -----------------------------------------------------------------------------

@@ -4,6 +4,10 @@ In each release a person may be some rows, and has a value that one of them may 
 the values that are possible in all. That is certain: so a person of whom n values remain is guessed, by the best guess
 that there is, with 1/n at least, however the releases depend on each other. The guess that is scored weighs what is
 left by the product of what each release says.
+
+A release promises 1/l to whoever has it alone; no claim names whoever has others, too. So what several tell together
+breaks no promise: it is a score (`promised` is None), and the note says of how many people fewer than l values remain.
+`worst` is 1/n of the person of whom fewest remain, if these are fewer than by the release alone; else None.
 """
 
 from __future__ import annotations
@@ -79,9 +83,8 @@ def _of_claim(
         low=ends["low"],
         high=ends["high"],
         blind=commonest(true),
-        promised=1 / (claim.l or 1),
         worst=1 / fewest if gained else None,
-        note=f"{before}; {more or 'the others add nothing'}; the promise is about this release alone",
+        note=f"{before}; {more or 'the others add nothing'}; 1/{claim.l} is promised to whoever has this release alone",
     )
 
 

@@ -56,6 +56,7 @@ class Prior(Attack):
     name: ClassVar[str] = "prior"
     title: ClassVar[str] = "non-uniform prior: how common the values of a set are"
     reference: ClassVar[str] = "Sei and Ohsuga 2014"
+    gets: ClassVar[str] = "people's {attribute} guessed right by what people who are alike have"
 
     def applies(self, release: Release) -> bool:
         return release.kind == "candidates"

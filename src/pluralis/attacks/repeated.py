@@ -4,9 +4,9 @@ Definition as in `overlap`, with each other release (`Options.others`) of the sa
            both leave possible. Where it cannot be told whether the input was the same, `successive` looks, too.
 Reference  THREATS.md, repeated publication; METHODS.md, Randomized Addition: sets drawn again are intersected.
 Exposed    every method that draws. Published again under the same key a release is the same to the byte, and nothing is
-           gained; that is why the key is kept, and why a second key for the same private folder is refused.
-Promised   a release promises 1/l to whoever has it alone. That promise is what the result stands beside: it is broken
-           for whoever has both.
+           gained (`worst` is None); that is why the key is kept, and why a second key for the same private folder is
+           refused.
+Promised   nothing: 1/l is promised to whoever has a release alone (`overlap`).
 Exact      what remains possible; people are a sample where there are more than `sample`.
 """
 
@@ -27,6 +27,7 @@ class Repeated(Attack):
     name = "repeated"
     title = "the same people published twice"
     reference = "THREATS.md, repeated publication"
+    quick = False
 
     def applies(self, release: Release) -> bool:
         return any(claim.attribute is not None for claim in release.manifest.claims)

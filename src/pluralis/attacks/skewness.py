@@ -48,6 +48,7 @@ class Skewness(Attack):
     name: ClassVar[str] = "skewness"
     title: ClassVar[str] = "skewness and similarity: groups unlike the whole, values alike"
     reference: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
+    gets: ClassVar[str] = "people's {attribute} guessed right by the shares of their group"
 
     def applies(self, release: Release) -> bool:
         return bool(secrets_of(release))

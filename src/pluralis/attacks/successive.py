@@ -5,8 +5,8 @@ Definition as in `overlap`, with all other releases (`Options.others`) together,
 Reference  Byun, Sohn, Bertino, Li: Secure Anonymization for Incremental Datasets. SDM 2006; Xiao, Tao: m-invariance.
            SIGMOD 2007.
 Exposed    all methods: groups change with the rows. Sets of randomized addition do not, as long as the key is kept.
-Promised   a release promises 1/l to whoever has it alone, and says that several can be intersected (LIMITATIONS.md).
-           The result stands beside that promise, which is broken for whoever has all of them.
+Promised   nothing: 1/l is promised to whoever has a release alone (`overlap`), and a release says that several can be
+           intersected (LIMITATIONS.md).
 Exact      what remains possible of people who are in all releases. Whoever has come since, and shares the quasi values
            of somebody who was there before, is taken to have been there, and counted only if the true value remains.
 """
@@ -28,6 +28,7 @@ class Successive(Attack):
     name = "successive"
     title = "releases of a changing table, one after the other"
     reference = "Byun et al., SDM 2006; Xiao and Tao, SIGMOD 2007"
+    quick = False
 
     def applies(self, release: Release) -> bool:
         return any(claim.attribute is not None for claim in release.manifest.claims)

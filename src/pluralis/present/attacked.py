@@ -10,6 +10,8 @@ from rich.table import Table
 
 from pluralis.attacks import Result, attacks
 
+MARKED = {"breach": "[bold red]BREACH[/]", "above chance": "[yellow]above chance[/]"}
+
 
 def show_results(console: Console, results: Sequence[Result]) -> None:
     """A line for each question, breaches last, so that they are seen."""
@@ -26,7 +28,7 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
             f"{result.blind:.1%}",
             "" if result.worst is None else f"{result.worst:.4g}",
             "" if result.promised is None else f"{result.promised:.4g}",
-            _said(result),
+            MARKED.get(result.standing, result.standing),
             escape(result.witness or ""),
         )
     console.print(table)
@@ -43,11 +45,3 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
     )
     for note in dict.fromkeys(f"{result.attack}: {result.note}" for result in results if result.note):
         console.print(f"  [dim]{escape(note)}[/]", soft_wrap=True)
-
-
-def _said(result: Result) -> str:
-    if result.breach:
-        return "[bold red]BREACH[/]"
-    if result.above_chance:
-        return "[yellow]above chance[/]" if result.promised is None else "within the promise"
-    return "no better than blind"

@@ -152,21 +152,21 @@ def bars(items: Sequence[tuple[str, float]], axis: str) -> Html:
                 "g",
                 tag("title", f"{name}: {share(value)}"),
                 _name(name, left, y + 14),
-                _rect(left, y + 4, right - left, 13, "track"),
-                _rect(left, y + 4, (right - left) * _unit(value), 13, "after"),
-                _text(WIDTH, y + 14, share(value), "end number"),
+                rect(left, y + 4, right - left, 13, "track"),
+                rect(left, y + 4, (right - left) * unit(value), 13, "after"),
+                text(WIDTH, y + 14, share(value), "end number"),
             )
         )
     height = len(items) * row
-    ticks = [_text(left, height + 13, "0", "tick"), _text(right, height + 13, "100 %", "tick end")]
-    return _svg(height + 34, axis, *marks, *ticks, _text(left, height + 29, axis, "axis"))
+    ticks = [text(left, height + 13, "0", "tick"), text(right, height + 13, "100 %", "tick end")]
+    return svg(height + 34, axis, *marks, *ticks, text(left, height + 29, axis, "axis"))
 
 
 def gauge(value: float, limit: float | None) -> Html:
     """One share, and a tick at the most it may be."""
     width = 92
-    tick = [_line(width * _unit(limit), 0, width * _unit(limit), 12, "limit")] if limit is not None else []
-    bar = [_rect(0, 3, width, 6, "track"), _rect(0, 3, width * _unit(value), 6, "after")]
+    tick = [line(width * unit(limit), 0, width * unit(limit), 12, "limit")] if limit is not None else []
+    bar = [rect(0, 3, width, 6, "track"), rect(0, 3, width * unit(value), 6, "after")]
     said = share(value) + (f", 1/l is {share(limit)}" if limit is not None else "")
     return tag("svg", *bar, *tick, viewBox=f"-1 0 {width + 2} 12", class_="gauge", role="img", aria_label=said)
 
@@ -180,52 +180,50 @@ def paired_bars(
     """
     left, right, row = _gutter(names), WIDTH - 16, 19
     drawn = len(names) - rest
-    top = _ceiling([*before[:drawn], *after[:drawn]])
+    top = ceiling([*before[:drawn], *after[:drawn]])
     scale = (right - left) / top
     marks = []
     for i, (name, old, new) in enumerate(zip(names, before, after, strict=True)):
         y = i * row
         if i == drawn:
-            marks += [_name(name, left, y + 13), _text(left + 4, y + 13, f"{share(old)} → {share(new)}", "tick")]
+            marks += [_name(name, left, y + 13), text(left + 4, y + 13, f"{share(old)} → {share(new)}", "tick")]
             continue
         marks.append(
             tag(
                 "g",
                 tag("title", f"{name}: before {share(old)}, after {share(new)}"),
                 _name(name, left, y + 13),
-                _rect(left, y + 5.5, new * scale, 7, "after"),
-                _rect(left, y + 2.5, old * scale, 13, "before"),
+                rect(left, y + 5.5, new * scale, 7, "after"),
+                rect(left, y + 2.5, old * scale, 13, "before"),
             )
         )
     height = len(names) * row + 3
     grid = []
     for part in (0.0, 0.5, 1.0):
         x = left + part * (right - left)
-        grid += [_line(x, 0, x, drawn * row, "grid"), _text(x, height + 13, _percent(part * top), "tick middle")]
-    return _svg(
-        height + 36, said, *grid, *marks, _text(left, height + 30, "share of rows", "axis"), _legend(height + 30)
-    )
+        grid += [line(x, 0, x, drawn * row, "grid"), text(x, height + 13, _percent(part * top), "tick middle")]
+    return svg(height + 36, said, *grid, *marks, text(left, height + 30, "share of rows", "axis"), _legend(height + 30))
 
 
 def paired_steps(edges: Sequence[float], before: Sequence[float], after: Sequence[float], said: str, axis: str) -> Html:
     """Numbers in bins: a stepped outline for the original, filled bars for the release."""
     left, right, high, low = 44.0, WIDTH - 8.0, 22.0, 132.0
-    top = _ceiling([*before, *after])
+    top = ceiling([*before, *after])
     slot = (right - left) / len(before)
-    marks, path = [], [f"M{_px(left)} {_px(low)}"]
+    marks, path = [], [f"M{px(left)} {px(low)}"]
     for i, (old, new) in enumerate(zip(before, after, strict=True)):
         x, y = left + i * slot, low - old / top * (low - high)
         height = new / top * (low - high)
         span = f"{_number(edges[i])} to {_number(edges[i + 1])}"
         title = tag("title", f"{span}: before {share(old)}, after {share(new)}")
-        marks.append(tag("g", title, _rect(x + 0.75, low - height, slot - 1.5, height, "after")))
-        path.append(f"V{_px(y)}H{_px(x + slot)}")
-    outline = tag("path", d="".join([*path, f"V{_px(low)}"]), class_="before")
+        marks.append(tag("g", title, rect(x + 0.75, low - height, slot - 1.5, height, "after")))
+        path.append(f"V{px(y)}H{px(x + slot)}")
+    outline = tag("path", d="".join([*path, f"V{px(low)}"]), class_="before")
     ticks = []
     for at, anchor in ((0, "start"), (len(before) // 2, "middle"), (len(before), "end")):
-        ticks.append(_text(left + at * slot, low + 14, _number(edges[at]), f"tick {anchor}"))
-    foot = [_text(0, 9, "share of rows", "axis"), _text(left, low + 31, fit(axis, 24), "axis"), _legend(low + 31)]
-    return _svg(low + 37, said, *_levels(left, right, high, low, top, _percent), *marks, outline, *ticks, *foot)
+        ticks.append(text(left + at * slot, low + 14, _number(edges[at]), f"tick {anchor}"))
+    foot = [text(0, 9, "share of rows", "axis"), text(left, low + 31, fit(axis, 24), "axis"), _legend(low + 31)]
+    return svg(low + 37, said, *levels(left, right, high, low, top, _percent), *marks, outline, *ticks, *foot)
 
 
 class Bin(NamedTuple):
@@ -268,7 +266,7 @@ def group_sizes(sizes: Mapping[int, int]) -> Html:
     """How many groups there are of each size."""
     left, right, high, low = 52.0, WIDTH - 8.0, 22.0, 142.0
     bins = size_bins(sizes)
-    top = _ceiling([float(bin.groups) for bin in bins], whole=True)
+    top = ceiling([float(bin.groups) for bin in bins], whole=True)
     slot = (right - left) / max(1, len(bins))
     bar = min(slot - 2, 44.0)
     every = math.ceil((max(len(str(bin)) for bin in bins) * COLUMN + 6) / slot) if bins else 1
@@ -277,37 +275,38 @@ def group_sizes(sizes: Mapping[int, int]) -> Html:
         middle = left + (i + 0.5) * slot
         height = bin.groups / top * (low - high)
         title = tag("title", f"{bin} rows: {bin.groups:,} groups")
-        marks.append(tag("g", title, _rect(middle - bar / 2, low - height, bar, height, "after")))
+        marks.append(tag("g", title, rect(middle - bar / 2, low - height, bar, height, "after")))
         if len(bins) <= 4:
-            marks.append(_text(middle, low - height - 4, f"{bin.groups:,}", "middle number"))
+            marks.append(text(middle, low - height - 4, f"{bin.groups:,}", "middle number"))
         if i % every == 0:
-            marks.append(_text(middle, low + 14, str(bin), "tick middle"))
+            marks.append(text(middle, low + 14, str(bin), "tick middle"))
     axis = "rows in a group" + (" (bins widen to the right)" if _widens(sizes) else "")
-    foot = [_text(left, low + 31, axis, "axis"), _text(0, 9, "groups", "axis")]
-    levels = _levels(left, right, high, low, top, lambda value: f"{value:,.0f}")
-    return _svg(low + 37, "How many groups there are of each size", *levels, *marks, *foot)
+    foot = [text(left, low + 31, axis, "axis"), text(0, 9, "groups", "axis")]
+    grid = levels(left, right, high, low, top, lambda value: f"{value:,.0f}")
+    return svg(low + 37, "How many groups there are of each size", *grid, *marks, *foot)
 
 
 # parts of a picture --------------------------------------------------------------------------------------------
 
 
-def _svg(height: float, said: str, *parts: str) -> Html:
-    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {_px(height)}", class_="chart", role="img", aria_label=said)
+def svg(height: float, said: str, *parts: str) -> Html:
+    """A picture of the usual width."""
+    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {px(height)}", class_="chart", role="img", aria_label=said)
 
 
-def _levels(left: float, right: float, high: float, low: float, top: float, say: _Say) -> list[Html]:
+def levels(left: float, right: float, high: float, low: float, top: float, say: _Say) -> list[Html]:
     """Horizontal lines at nothing, half and all of the axis, with what they stand for."""
     lines = []
     for part in (0.0, 0.5, 1.0):
         y = low - part * (low - high)
-        lines += [_line(left, y, right, y, "grid"), _text(left - 6, y + 4, say(part * top), "tick end")]
+        lines += [line(left, y, right, y, "grid"), text(left - 6, y + 4, say(part * top), "tick end")]
     return lines
 
 
 def _legend(y: float) -> Html:
     x = WIDTH - 92
-    before = [_rect(x, y - 8, 10, 8, "before"), _text(x + 14, y, "before", "axis")]
-    after = [_rect(x + 54, y - 8, 10, 8, "after"), _text(x + 68, y, "after", "axis")]
+    before = [rect(x, y - 8, 10, 8, "before"), text(x + 14, y, "before", "axis")]
+    after = [rect(x + 54, y - 8, 10, 8, "after"), text(x + 68, y, "after", "axis")]
     return tag("g", *before, *after)
 
 
@@ -317,34 +316,39 @@ def _gutter(names: Iterable[str]) -> float:
 
 
 def _name(name: str, left: float, y: float) -> Html:
-    return _text(left - 8, y, fit(name, int(LABELS / COLUMN)), "end")
+    return text(left - 8, y, fit(name, int(LABELS / COLUMN)), "end")
 
 
-def _text(x: float, y: float, said: str, class_: str) -> Html:
-    return tag("text", said, x=_px(x), y=_px(y), class_=class_)
+def text(x: float, y: float, said: str, class_: str) -> Html:
+    """Words in a picture; the class says where they end."""
+    return tag("text", said, x=px(x), y=px(y), class_=class_)
 
 
-def _rect(x: float, y: float, width: float, height: float, class_: str) -> Html:
-    size = {"width": _px(max(0.0, width)), "height": _px(max(0.0, height))}
-    return tag("rect", x=_px(x), y=_px(y), class_=class_, **size)
+def rect(x: float, y: float, width: float, height: float, class_: str) -> Html:
+    """A box; one of less than nothing is of nothing."""
+    size = {"width": px(max(0.0, width)), "height": px(max(0.0, height))}
+    return tag("rect", x=px(x), y=px(y), class_=class_, **size)
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Html:
-    return tag("line", x1=_px(x1), y1=_px(y1), x2=_px(x2), y2=_px(y2), class_=class_)
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Html:
+    """A line from one point to another."""
+    return tag("line", x1=px(x1), y1=px(y1), x2=px(x2), y2=px(y2), class_=class_)
 
 
-def _px(value: float) -> str:
+def px(value: float) -> str:
+    """Pixels, to a tenth."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _unit(value: float) -> float:
+def unit(value: float) -> float:
+    """A share, between 0 and 1."""
     return min(1.0, max(0.0, value))
 
 
-def _ceiling(values: Sequence[float], *, whole: bool = False) -> float:
+def ceiling(values: Sequence[float], *, whole: bool = False) -> float:
     """The end of an axis: the next round number at or above every value.
 
-    >>> _ceiling([0.13, 0.31]), _ceiling([0.0]), _ceiling([3.0], whole=True)
+    >>> ceiling([0.13, 0.31]), ceiling([0.0]), ceiling([3.0], whole=True)
     (0.4, 1.0, 4.0)
 
     Half of it is labelled too, so counts end at an even number.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pluralis.errors import AuditFailed, Infeasible, OutputError, PluralisError, PolicyError
+from pluralis.errors import AuditFailed, Breached, Infeasible, OutputError, PluralisError, PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -198,11 +198,15 @@ def publish(
     test_key: Annotated[
         bool, typer.Option("--test-key", help="Use the public test key; the release says so and protects nobody.")
     ] = False,
+    attack: Annotated[
+        bool | None,
+        typer.Option("--attack/--no-attack", help="Whether to attack the release; if not given, up to 100,000 rows."),
+    ] = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a table under a policy, if the audit of the staged files passes."""
+    """Publish a table under a policy, if the audit of the staged files passes and no attack exceeds a promise."""
     from pluralis.folder import check_target
     from pluralis.policy import Policy
     from pluralis.publish import key_for
@@ -214,7 +218,7 @@ def publish(
     rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
     key = Key.test() if test_key else key_for(out)
     with _progress():
-        publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator)
+        publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator, attacks=attack)
         verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
     manifest = publication.manifest
     if as_json:
@@ -224,6 +228,7 @@ def publish(
                 "rows": manifest.rows,
                 "suppressed": manifest.suppressed,
                 "verdict": verdict.to_dict(),
+                "attacked": None if publication.attacked is None else [one.to_dict() for one in publication.attacked],
                 "notes": publication.notes,
             }
         )
@@ -447,6 +452,36 @@ def attack(
 
 
 @app.command()
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER]…", help="bsgi, decomposition, …; `all`, or none for all.")
+    ] = None,
+    quick: Annotated[bool, typer.Option(help="Fewer points: minutes. Written to reproduction-quick.")] = False,
+    data: Annotated[Path | None, typer.Option(help="The folder of data files.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where results and pages go; this checkout if not given.")] = None,
+    pages: Annotated[bool, typer.Option("--pages", help="Only write pages and figures from results.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The papers' tables and figures, theirs beside ours. An interrupted run goes on where it stopped."""
+    from pluralis.present.reproduced import show_claims
+    from pluralis.reproduce import CHECKOUT, PAPERS, Lab, write_pages, write_summary
+    from pluralis.reproduce import reproduce as run_paper
+
+    root = out or (Path("reproduction-quick") if quick else CHECKOUT)
+    names = list(PAPERS) if not papers or papers == ["all"] else papers
+    found = {}
+    with _progress():
+        for name in names:
+            found[name] = write_pages(name, root) if pages else run_paper(name, Lab(quick, data), root)
+    summary = write_summary(root)
+    if as_json:
+        _print_json({name: [claim.to_dict() for claim in claims] for name, claims in found.items()})
+        return
+    show_claims(_console(), found)
+    _console().print(f"\nThe pages are in {summary.parent}.", soft_wrap=True)
+
+
+@app.command()
 def methods(as_json: AsJson = False) -> None:
     """What there is, with each method's guarantee and known breaks."""
     from pluralis.methods import methods as known_methods
@@ -515,6 +550,11 @@ def run(command: Callable[[], Any]) -> int:
     except AuditFailed as refusal:
         if "--json" in sys.argv:
             _print_json(refusal.verdict.to_dict())
+        print(f"pluralis: {refusal}", file=sys.stderr)
+        return refusal.exit_code
+    except Breached as refusal:
+        if "--json" in sys.argv:
+            _print_json({"results": [result.to_dict() for result in refusal.results]})
         print(f"pluralis: {refusal}", file=sys.stderr)
         return refusal.exit_code
     except PluralisError as refusal:

@@ -177,6 +177,7 @@ def comparison_page(comparison: Comparison, picture: Html) -> str:
         _section("How it was measured", _meanings()),
     )
     style = files("pluralis.present").joinpath("report.css").read_text(encoding="utf-8")
+    style += "@media screen { .frontier { width: min(96vw, 104rem); margin-left: calc(50% - min(48vw, 52rem)); } }\n"
     style += ".frontier svg { display: block; width: 100%; height: auto; border-radius: .4rem; }\n"
     head = tag("head", HEAD, tag("title", "Methods compared"), tag("style", Html(style)))
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', main), lang='en')}\n"

@@ -1,0 +1,112 @@
+"""Attacks on a release that is being made: which are run, and what is said of their scores.
+
+Run        every attack that is quick and needs nothing but the release in memory and the original. `files` needs the
+           files, `repeated` and `successive` other releases: `pluralis attack` runs these, and all others again on
+           more people.
+Order      people are drawn from the rows of the original in canonical order, sorted by what they hold. So the same
+           table gets the same scores, whatever the order of its rows, to nine digits.
+Said       a score is itself a statistic of the secret data. It is published where PEOPLE or more were attacked, and in
+           whole percent: one guess more or less then moves it by a tenth of a percent at most, which rounding mostly
+           hides. Of fewer people the sentence stands without its number, which the private folder keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from pluralis.attacks import attack, attacks
+from pluralis.attacks.base import SLACK, Options, Result
+from pluralis.attacks.knowledge import bound_of
+from pluralis.release import Claim, Manifest, Release
+
+MOST_ROWS = 100_000  # of a table; in larger ones attacks would take longer than publishing
+TARGETS = 5_000  # people attacked: an interval of one or two percent, in a quarter of the time of `pluralis attack`
+PEOPLE = 1_000  # attacked, for a score to be published
+ELSEWHERE = frozenset({"repeated", "successive"})  # they ask about other releases, not about this one
+
+
+def measured(release: Release, original: pl.DataFrame) -> tuple[Result, ...]:
+    """What quick attacks get from a release; the rows of its original may stand in any order."""
+    quick = [name for name, one in attacks().items() if one.at_publication(release)]
+    if not quick:
+        return ()
+    people = original.select(sorted(original.columns)).sort(pl.all(), nulls_last=True)
+    return tuple(_rounded(result) for result in attack(release, people, only=quick, options=Options(sample=TARGETS)))
+
+
+def _rounded(result: Result) -> Result:
+    """Without the last digits, which depend on the order in which cores add up."""
+    numbers = ("success", "low", "high", "blind", "worst", "promised")
+    held = {name: getattr(result, name) for name in numbers}
+    return replace(result, **{name: round(value, 9) for name, value in held.items() if value is not None})
+
+
+def not_stopped(release: Release, results: Sequence[Result] | None) -> Iterator[str]:
+    """A sentence for each thing that attacks got beyond chance and no promise bounds; and which were not run."""
+    found: dict[str, Result] = {}
+    told = set()  # two attacks may make the same guesses
+    for result in results or ():
+        guesses = (result.attribute, result.adversary, result.success, result.blind)
+        if result.above_chance and not _bounded(release.manifest, result) and guesses not in told:
+            told.add(guesses)
+            gets = attacks()[result.attack].gets
+            subject = gets.format(attribute=result.attribute or "value", question=result.question)
+            of = f"{result.attack}: {subject}"
+            found[of] = max(found.get(of, result), result, key=lambda one: one.success)
+    yield from (_sentence(of, result, release.manifest.rows) for of, result in found.items())
+    if results is None:
+        yield "attacks: what they get was not measured at publication; `pluralis attack` measures it"
+        return
+    left = [name for name, one in attacks().items() if one.applies(release) and not one.at_publication(release)]
+    if named := [name for name in left if name not in ELSEWHERE]:
+        yield f"{_listed(named)}: not measured at publication; `pluralis attack` measures what they get"
+
+
+def _sentence(of: str, result: Result, rows: int) -> str:
+    """What an attack got, in words.
+
+    >>> of = "definetti: people's job guessed right"
+    >>> _sentence(of, Result("definetti", "", 5_000, True, 0.817, 0.806, 0.828, 0.134), 30_162)
+    "definetti: 82 % of people's job guessed right; blind guess 13 %"
+    >>> _sentence(of, Result("definetti", "", 999, False, 0.817, 0.817, 0.817, 0.134), 999)
+    "definetti: people's job guessed right, more often than by a blind guess"
+    """
+    name, _, subject = of.partition(": ")
+    if min(result.targets, rows) < PEOPLE:
+        return f"{name}: {subject}, more often than by a blind guess"
+    return f"{name}: {_percent(result.success)} of {subject}; blind guess {_percent(result.blind)}"
+
+
+def _percent(share: float) -> str:
+    """Whole percent; never nothing for something, nor all for less.
+
+    >>> _percent(0.634), _percent(0.001), _percent(0.9999), _percent(1.0)
+    ('63 %', 'under 1 %', 'over 99 %', '100 %')
+    """
+    if 0 < share < 0.005:
+        return "under 1 %"
+    return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def _bounded(manifest: Manifest, result: Result) -> bool:
+    """Whether nobody is guessed with more than a claim allows to whoever knows as much."""
+    if result.promised is not None:
+        return True
+    about = [claim for claim in manifest.claims if claim.attribute == result.attribute and claim.attribute is not None]
+    bounds = [_bound(claim) for claim in about if {*result.adversary} <= {*claim.adversary}]
+    bound = min((bound for bound in bounds if bound is not None), default=None)
+    return bound is not None and result.low <= bound and (result.worst or 0.0) <= bound + SLACK
+
+
+def _bound(claim: Claim) -> float | None:
+    if claim.model == "posterior" and claim.l is not None:
+        return 1 / claim.l
+    return bound_of(claim)
+
+
+def _listed(names: Collection[str]) -> str:
+    *some, last = names
+    return f"{', '.join(some)} and {last}" if some else last
