@@ -21,7 +21,7 @@ from pluralis.errors import InputError
 from pluralis.present.lines import Line, Panel
 from pluralis.reproduce import CHECKOUT, PAPERS, Case, Claim, Experiment, Figure, Lab, Number, Paper, load, running
 from pluralis.reproduce import page as pages
-from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, Point, Printed, Results, Value
+from pluralis.reproduce.paper import HOLDS, IN_PART, UNKNOWN, Point, Printed, Results, Value
 
 
 def toy(measure: object = None, points: int = 4) -> Paper:
@@ -74,12 +74,14 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         running.run(toy(partial(measure, fails=2)), Lab(), tmp_path)
-    with pytest.raises(InputError, match="has not been run"):
+    with pytest.raises(InputError, match="has no results"):
         running.results(toy(), tmp_path)
     part = next(tmp_path.rglob("*.part.jsonl"))
     part.write_text(part.read_text() + '["{\\"x\\": 2}", [{"y"')  # cut off in the middle of a line
+    with pytest.raises(KeyboardInterrupt):  # and again
+        running.run(toy(partial(measure, fails=3)), Lab(), tmp_path)
     running.run(toy(measure), Lab(), tmp_path)
-    assert asked == [0, 1, 2, 2, 3]
+    assert asked == [0, 1, 2, 2, 3, 3]
     assert running.results(toy(), tmp_path)["squares"]["y"].to_list() == [0, 1, 4, 9]
 
 
@@ -106,9 +108,9 @@ def test_a_claim_is_judged_by_its_instances(points: int, verdict: str, tmp_path:
     assert judged.numbers.startswith("in 3 of 4. Not: 3: 9. But: 0: 0" if verdict == IN_PART else "0: 0; 1: 1")
 
 
-def test_a_claim_without_instances_does_not_hold() -> None:
+def test_a_claim_without_instances_is_not_judged() -> None:
     nothing = Claim("all is well", "p. 1", lambda results, printed: [])
-    assert nothing.judged({}, {}).verdict == NOT
+    assert nothing.judged({}, {}).verdict == UNKNOWN
 
 
 def test_a_page_says_claims_numbers_and_why(tmp_path: Path) -> None:
@@ -174,7 +176,7 @@ def test_data_is_downloaded_once_and_verified(served: tuple[Path, str], monkeypa
     (folder / "adult.data").write_bytes(raw)
     part = Part(f"{address}/adult.data", hashlib.sha256(raw).hexdigest())
     monkeypatch.setattr(
-        public, "SOURCES", {"a.csv.gz": Source("people", [part], public.SOURCES["adult_clean_30162.csv.gz"].make)}
+        public, "SOURCES", {"a.csv.gz": Source("people", "", [part], public.SOURCES["adult_clean_30162.csv.gz"].make)}
     )
     path = find("a.csv.gz")
     assert gzip.decompress(path.read_bytes()).decode().splitlines()[1:] == ["39,State-gov,<=50K"]
@@ -188,7 +190,7 @@ def test_data_with_another_checksum_is_refused(
     folder, address = served
     (folder / "t.parquet").write_bytes(b"changed")
     part = Part(f"{address}/t.parquet", hashlib.sha256(b"as it was").hexdigest())
-    monkeypatch.setattr(public, "SOURCES", {"t.parquet": Source("people", [part])})
+    monkeypatch.setattr(public, "SOURCES", {"t.parquet": Source("people", "", [part])})
     with pytest.raises(InputError, match="checksum differs"):
         find("t.parquet")
     assert not (tmp_path / "cache").exists()
@@ -197,7 +199,7 @@ def test_data_with_another_checksum_is_refused(
 def test_data_that_cannot_be_had_says_what_to_do(served: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="--data or in PLURALIS_DATA"):
         find("census_income_kdd_train.parquet")
-    monkeypatch.setattr(public, "SOURCES", {"t": Source("people", [Part(f"{served[1]}/none", "")])})
+    monkeypatch.setattr(public, "SOURCES", {"t": Source("people", "", [Part(f"{served[1]}/none", "")])})
     with pytest.raises(InputError, match="cannot be reached: HTTP Error 404"):
         find("t")
 
@@ -205,10 +207,18 @@ def test_data_that_cannot_be_had_says_what_to_do(served: tuple[Path, str], monke
 def test_the_folder_that_is_asked_for_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("asked", "named"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "adult_clean_30162.csv.gz").touch()
+        (tmp_path / folder / "desynpuf_inpatient_claims.parquet").touch()
     monkeypatch.setenv("PLURALIS_DATA", str(tmp_path / "named"))
-    assert find("adult_clean_30162.csv.gz", tmp_path / "asked").parent.name == "asked"
-    assert find("adult_clean_30162.csv.gz").parent.name == "named"
+    assert find("desynpuf_inpatient_claims.parquet", tmp_path / "asked").parent.name == "asked"
+    assert find("desynpuf_inpatient_claims.parquet").parent.name == "named"
+    with pytest.raises(InputError, match="no folder"):
+        find("desynpuf_inpatient_claims.parquet", tmp_path / "nowhere")
+
+
+def test_a_file_with_another_content_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "adult_clean_30162.csv.gz").write_bytes(gzip.compress(b"age\n1\n"))
+    with pytest.raises(InputError, match="checksum differs"):
+        find("adult_clean_30162.csv.gz", tmp_path)
 
 
 def test_adult_as_it_is_made_is_adult_as_it_is_known(adult: Path) -> None:

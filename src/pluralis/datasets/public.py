@@ -1,5 +1,6 @@
 """Public data sets: found in a folder, or downloaded from where they are published and verified by checksum.
 
+Verified   files in folders too, where their content does not depend on who made them.
 Folders    the one that is asked for, the one that PLURALIS_DATA names, `shared/data` beside the checkout, and the cache
            of downloads, in this order.
 """
@@ -36,9 +37,13 @@ class Part(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a data set comes from: parts to download, and what to make of their bytes; or only a word about it."""
+    """Where a data set comes from: parts to download, and what to make of their bytes; or only a word about it.
+
+    `sha256` is that of its content, unpacked; empty where that depends on who made the file.
+    """
 
     what: str
+    sha256: str = ""
     parts: Sequence[Part] = ()
     make: Callable[[Sequence[bytes]], bytes] = b"".join
 
@@ -70,9 +75,21 @@ _ACS = Part(
     "bb782646238f758b32d63992880d223d762d5b632f7008dbe34ca2fbe5e74233",
 )
 SOURCES: Mapping[str, Source] = {
-    "adult_clean_30162.csv.gz": Source("UCI Adult, its training part without missing values", [_TRAIN], _adult),
-    "adult_clean_45222.csv.gz": Source("UCI Adult, both parts without missing values", [_TRAIN, _TEST], _adult),
-    "acs2018_us_workers_295k.parquet": Source("American Community Survey 2018, workers with an income", [_ACS]),
+    "adult_clean_30162.csv.gz": Source(
+        "UCI Adult, its training part without missing values",
+        "1ee178beba351488009b89f6f8e5649fb69054f40be9b08bdb24d1c4fc53214e",
+        [_TRAIN],
+        _adult,
+    ),
+    "adult_clean_45222.csv.gz": Source(
+        "UCI Adult, both parts without missing values",
+        "4de6ee88ca8752f8eb50f4f41e0074bb0213ec727c865153cd9cb5a9333b1b85",
+        [_TRAIN, _TEST],
+        _adult,
+    ),
+    "acs2018_us_workers_295k.parquet": Source(
+        "American Community Survey 2018, workers with an income", _ACS.sha256, [_ACS]
+    ),
     "census_income_kdd_train.parquet": Source(
         "UCI Census-Income (KDD), its training part (doi 10.24432/C5N30T), a column for each attribute of its list, "
         "named in lower case with underscores, values without blanks"
@@ -85,12 +102,14 @@ SOURCES: Mapping[str, Source] = {
 
 def find(name: str, folder: Path | None = None) -> Path:
     """The path of a data file. It is downloaded if it is in no folder; InputError says what to do if that fails."""
+    source = SOURCES[name]
+    if folder and not folder.is_dir():
+        raise InputError(f"{folder} is no folder. Name the folder of data files with --data, or leave it out.")
     asked = [folder] if folder else []
     named = [Path(os.environ["PLURALIS_DATA"])] if os.environ.get("PLURALIS_DATA") else []
     for place in (*asked, *named, BESIDE, _cache()):
         if (place / name).is_file():
-            return place / name
-    source = SOURCES[name]
+            return _checked(place / name, source)
     if not source.parts:
         raise InputError(f"{name} is not there. It is {source.what}. {_ADVICE}")
     with stage(f"downloading {name}"):
@@ -100,6 +119,18 @@ def find(name: str, folder: Path | None = None) -> Path:
     new = path.with_name(f".{name}.{secrets.token_hex(4)}")
     new.write_bytes(data)
     return new.replace(path)
+
+
+def _checked(path: Path, source: Source) -> Path:
+    data = path.read_bytes()
+    if (
+        source.sha256
+        and hashlib.sha256(gzip.decompress(data) if path.suffix == ".gz" else data).hexdigest() != source.sha256
+    ):
+        raise InputError(
+            f"{path} is not {source.what}: its checksum differs. Put the right file in its place, or none."
+        )
+    return path
 
 
 _ADVICE = "Put it in a folder, and name that folder with --data or in PLURALIS_DATA."

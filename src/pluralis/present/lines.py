@@ -32,7 +32,9 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One diagram. `log` is decided by the values where it is not given; `low` is where an even axis starts."""
+    """One diagram. `log` is decided by the values where it is not given, and leaves out what is not above 0; `low` is
+    where an even axis starts.
+    """
 
     title: str
     x: str
@@ -77,8 +79,9 @@ def _panel(panel: Panel) -> Iterator[Html]:
         yield text(WIDE / 2, HIGH / 2, "nothing to show", 13, fill=DIM, anchor="middle")
         return
     xs, ys = zip(*points, strict=True)
-    log = panel.log if panel.log is not None else max(ys) > FAR * min(ys) > 0
-    y_axis = _axis(ys, log=log and min(ys) > 0, low=panel.low)
+    positive = [y for y in ys if y > 0]
+    log = bool(positive) and (panel.log if panel.log is not None else max(ys) > FAR * min(ys) > 0)
+    y_axis = loss_axis(positive, log=True) if log else _axis(ys, low=panel.low)
     x_axis = loss_axis(xs, log=True) if panel.log_x else _settings(xs)
     yield from _grid(panel, x_axis, y_axis)
     for line in panel.lines:
@@ -90,9 +93,7 @@ def _panel(panel: Panel) -> Iterator[Html]:
             yield tag("g", said, shape(line.number, left, top, MARK, filled=not line.printed))
 
 
-def _axis(values: Sequence[float], *, log: bool, low: float | None) -> Axis:
-    if log:
-        return loss_axis(values, log=True)
+def _axis(values: Sequence[float], *, low: float | None) -> Axis:
     if low == 0.0 and min(values) >= 0:
         return loss_axis(values, log=False)
     ticks = round_steps(min(values) if low is None else min(low, *values), max(values) + 1e-12)

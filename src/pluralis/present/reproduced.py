@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, Judged
+from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, UNKNOWN, Judged
 
-STYLES = {HOLDS: "green", IN_PART: "yellow", NOT: "red"}
+STYLES = {HOLDS: "green", IN_PART: "yellow", NOT: "red", UNKNOWN: "dim"}
 
 
 def show_claims(console: Console, found: Mapping[str, Sequence[Judged]]) -> None:

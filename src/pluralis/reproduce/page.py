@@ -8,11 +8,11 @@ from pathlib import Path
 from pluralis.present.lines import lines_svg
 from pluralis.present.lines import number as said
 from pluralis.present.marks import png
-from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, Claim, Figure, Judged, Number, Paper
+from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, UNKNOWN, Claim, Figure, Judged, Number, Paper
 from pluralis.reproduce.running import about, folder_of, printed, results
 
 PAGES = Path("docs") / "reproduction"
-SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗"}
+SIGNS = {HOLDS: "✓", IN_PART: "◐", NOT: "✗", UNKNOWN: "·"}
 
 
 def judged(paper: Paper, root: Path) -> list[Judged]:
@@ -23,16 +23,22 @@ def judged(paper: Paper, root: Path) -> list[Judged]:
 
 def counted(claims: Sequence[Judged]) -> str:
     """How many claims hold."""
-    holds, part, none = (sum(claim.verdict == verdict for claim in claims) for verdict in SIGNS)
-    words = (f"{holds} hold", f"{part} hold in part", f"{none} {'does' if none == 1 else 'do'} not hold here")
+    holds, part, none, unknown = (sum(claim.verdict == verdict for claim in claims) for verdict in SIGNS)
+    words: tuple[str, ...] = (
+        f"{holds} hold",
+        f"{part} hold in part",
+        f"{none} {'does' if none == 1 else 'do'} not hold here",
+    )
+    words += (f"{unknown} not measured",) if unknown else ()
     return f"{len(claims)} claims: {', '.join(words)}."
 
 
 def write_pictures(paper: Paper, root: Path) -> None:
     """Figures as SVG and PNG."""
+    figures = list(paper.figures(results(paper, root), printed(paper)))
     folder = folder_of(paper, root) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    for figure in paper.figures(results(paper, root), printed(paper)):
+    for figure in figures:
         picture = lines_svg(figure.title, figure.panels, across=figure.across)
         (folder / f"{figure.name}.svg").write_text(picture + "\n", encoding="utf-8")
         (folder / f"{figure.name}.png").write_bytes(png(picture))
@@ -121,16 +127,18 @@ def _figures(figures: Sequence[Figure], paper: Paper) -> Iterable[str]:
 def summary(papers: Sequence[Paper], root: Path) -> str:
     """One row for each claim of all papers."""
     lines = [
-        "# The five papers, reproduced",
+        "# The papers, reproduced",
         "",
-        "Written by `pluralis reproduce all`. Each claim is a sentence of a paper, held against results of the runs in "
-        "`experiments/`. A claim that fails is a finding: nothing was tuned until it held.",
+        "Written by `pluralis reproduce`. Each claim is a sentence of a paper, or, where the row says so, one of ours "
+        "beside it, held against results of the runs in `experiments/`. A claim that fails is a finding: nothing was "
+        "tuned until it held.",
         "",
     ]
     rows: list[str] = []
     for paper in papers:
         claims = judged(paper, root)
-        lines.append(f"- [{paper.title}]({paper.name}.md): {counted(claims)}")
+        quick = " A quick run." if about(paper, root)["quick"] else ""
+        lines.append(f"- [{paper.title}]({paper.name}.md): {counted(claims)}{quick}")
         rows += [_row(paper, claim.claim, claim) for claim in claims]
     lines += ["", "| | paper | claim | where | here |", "|---|---|---|---|---|", *rows, ""]
     return "\n".join(lines)

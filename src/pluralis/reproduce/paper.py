@@ -22,7 +22,7 @@ Point = Mapping[str, Value]
 Results = Mapping[str, pl.DataFrame]
 Printed = Mapping[str, Any]
 
-HOLDS, IN_PART, NOT = "holds", "holds in part", "does not hold here"
+HOLDS, IN_PART, NOT, UNKNOWN = "holds", "holds in part", "does not hold here", "not measured"
 MOST = 8  # instances of a claim that a page lists
 
 
@@ -71,7 +71,9 @@ class Claim:
     def judged(self, results: Results, printed: Printed) -> Judged:
         cases = tuple(self.check(results, printed))
         kept = sum(case.holds for case in cases)
-        return Judged(self, cases, HOLDS if cases and kept == len(cases) else IN_PART if kept else NOT)
+        if not cases:
+            return Judged(self, cases, UNKNOWN)
+        return Judged(self, cases, HOLDS if kept == len(cases) else IN_PART if kept else NOT)
 
 
 class Judged(NamedTuple):

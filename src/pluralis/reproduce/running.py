@@ -58,15 +58,15 @@ def run(paper: Paper, lab: Lab, root: Path) -> None:
         lab.file(name)
     folder = folder_of(paper, root) / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    begin = time.perf_counter()
     parts = [folder / f"{experiment.name}.part.jsonl" for experiment in paper.experiments]
     done = [
         _measured(experiment, lab, part, f"{paper.name}, {experiment.title}", _fingerprint(paper, lab))
         for experiment, part in zip(paper.experiments, parts, strict=True)
     ]
-    for experiment, rows in zip(paper.experiments, done, strict=True):
+    for experiment, (rows, _) in zip(paper.experiments, done, strict=True):
         _write(folder / f"{experiment.name}.csv", rows)
-    (folder / "about.json").write_text(json.dumps(_about(lab, time.perf_counter() - begin), indent=1) + "\n")
+    seconds = sum(seconds for _, seconds in done)
+    (folder / "about.json").write_text(json.dumps(_about(lab, seconds), indent=1) + "\n")
     for part in parts:
         part.unlink()
 
@@ -79,13 +79,10 @@ def has_results(paper: Paper, root: Path) -> bool:
 def results(paper: Paper, root: Path) -> Results:
     """What was measured before."""
     folder = folder_of(paper, root) / "results"
-    found = {}
-    for experiment in paper.experiments:
-        path = folder / f"{experiment.name}.csv"
-        if not path.is_file():
-            raise InputError(f"{path.name} is not there: `pluralis reproduce {paper.name}` has not been run yet.")
-        found[experiment.name] = pl.read_csv(path, infer_schema_length=None)
-    return found
+    paths = {experiment.name: folder / f"{experiment.name}.csv" for experiment in paper.experiments}
+    if not has_results(paper, root) or not all(path.is_file() for path in paths.values()):
+        raise InputError(f"{folder} has no results of {paper.name}. Run `pluralis reproduce {paper.name}` to its end.")
+    return {name: pl.read_csv(path, infer_schema_length=None) for name, path in paths.items()}
 
 
 def about(paper: Paper, root: Path) -> dict[str, Any]:
@@ -94,36 +91,46 @@ def about(paper: Paper, root: Path) -> dict[str, Any]:
     return said
 
 
-def _measured(experiment: Experiment, lab: Lab, part: Path, title: str, fingerprint: str) -> list[dict[str, Any]]:
+def _measured(
+    experiment: Experiment, lab: Lab, part: Path, title: str, fingerprint: str
+) -> tuple[list[dict[str, Any]], float]:
+    """The rows of all points, and how long these took."""
     points = experiment.quick if lab.quick else experiment.points
     known = dict(_known(part, fingerprint))
+    lines = [json.dumps(fingerprint), *(json.dumps([key, *found]) for key, found in known.items())]
+    part.write_text("\n".join(lines) + "\n", encoding="utf-8")  # without a line that was cut off
     with stage(title) as done, part.open("a", encoding="utf-8") as file:
-        if not known:
-            file.truncate(0)
-            file.write(json.dumps(fingerprint) + "\n")
         for i, point in enumerate(points):
             key = json.dumps(point, sort_keys=True)
             if key not in known:
-                known[key] = [dict(row) for row in experiment.measure(point, lab)]
-                file.write(json.dumps([key, known[key]]) + "\n")
+                begin = time.perf_counter()
+                rows = [dict(row) for row in experiment.measure(point, lab)]
+                known[key] = rows, time.perf_counter() - begin
+                file.write(json.dumps([key, *known[key]]) + "\n")
                 file.flush()
             done((i + 1) / len(points))
-    return [{**point, **row} for point in points for row in known[json.dumps(point, sort_keys=True)]]
+    found = [(point, *known[json.dumps(point, sort_keys=True)]) for point in points]
+    rows = [{**point, **row} for point, rows, _ in found for row in rows]
+    return rows, sum(seconds for _, _, seconds in found)
 
 
-def _known(part: Path, fingerprint: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _known(part: Path, fingerprint: str) -> Iterator[tuple[str, tuple[list[dict[str, Any]], float]]]:
     """Points that are done; a line that was cut off by an interruption is not."""
     lines = part.read_text(encoding="utf-8").split("\n") if part.is_file() else []
     if not lines or lines[0] != json.dumps(fingerprint):
         return
     for line in lines[1:-1]:
-        key, rows = json.loads(line)
-        yield key, rows
+        key, rows, seconds = json.loads(line)
+        yield key, (rows, seconds)
 
 
 def _fingerprint(paper: Paper, lab: Lab) -> str:
+    """What a measurement depends on: the program, the experiment, and which run it is."""
     digest = hashlib.sha256(f"{pluralis.__version__} {lab.quick}".encode())
-    for path in sorted(folder_of(paper, CHECKOUT).glob("*.py")):
+    mine = [
+        p for p in folder_of(paper, CHECKOUT).rglob("*.*") if p.parent.name not in ("results", "figures", "__pycache__")
+    ]
+    for path in sorted([*mine, *Path(pluralis.__file__).parent.rglob("*.py")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
