@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.attacks import Result, attack
+from pluralis.attacks import Options, Result, attack
+from pluralis.attacks.definetti import NOTHING_LEARNT
 from pluralis.attacks.publication import MOST_ROWS, PEOPLE, measured, not_stopped
 from pluralis.audit import audit
 from pluralis.errors import AuditFailed, Breached
@@ -119,12 +120,38 @@ def test_scores_are_rounded_and_never_nothing_or_all() -> None:
     release = publish(workers(2 * PEOPLE), policy_for("anatomy"), key=KEY)
     base = Result("definetti", "job", PEOPLE, False, 0.8174, 0.8174, 0.8174, 0.134, attribute="job")
     beside = [replace(base, attribute="pay", success=0.9999, low=0.9999, high=0.9999, blind=0.0001), base]
-    assert list(not_stopped(release, beside))[:2] == [
+    assert list(not_stopped(release, beside, PEOPLE))[:2] == [
         "definetti: over 99 % of people's pay guessed right from the groups alone; blind guess under 1 %",
         "definetti: 82 % of people's job guessed right from the groups alone; blind guess 13 %",
     ]
     quiet = [replace(base, low=0.1), replace(base, promised=0.9, worst=0.9)]
-    assert [item for item in not_stopped(release, quiet) if "definetti" in item] == []
+    assert [item for item in not_stopped(release, quiet, PEOPLE) if "definetti" in item] == []
+
+
+@pytest.mark.parametrize("persons", [PEOPLE - 1, PEOPLE])
+def test_several_rows_of_one_person_are_one_of_the_people(persons: int) -> None:
+    table = workers(2 * PEOPLE).with_columns(who=pl.int_range(2 * PEOPLE) % persons)
+    attributes = {
+        "who": {"role": "identifier"},
+        "age": {"role": "quasi", "type": "number"},
+        "town": {"role": "quasi"},
+        "job": {"role": "sensitive", "l": 3},
+    }
+    publication = publish(table, policy_of(attributes, person="who", others="drop", method="anatomy"), key=KEY)
+    assert publication.manifest.suppressed == 0
+    assert any(item.startswith("definetti: ") for item in publication.manifest.breaks)
+    assert bool(scores_of(publication)) == (persons >= PEOPLE)
+
+
+def test_the_same_guess_is_credited_to_the_plainer_attack() -> None:
+    release = publish(workers(200), policy_for("anatomy"), key=KEY, attacks=False)
+    learnt = Result("definetti", "job", PEOPLE, False, 0.8, 0.8, 0.8, 0.1, attribute="job", note="3 rounds over town")
+    plain = replace(learnt, attack="homogeneity", note=None)
+    (said,) = [item for item in not_stopped(release, [learnt, plain], PEOPLE) if "80 %" in item]
+    assert said.startswith("homogeneity: ")
+    idle = replace(learnt, note=f"a score, not a promise; {NOTHING_LEARNT}; groups say 0.800 by themselves")
+    assert not [item for item in not_stopped(release, [idle], PEOPLE) if "80 %" in item]
+    assert [item for item in not_stopped(release, [learnt], PEOPLE) if item.startswith("definetti: 80 %")]
 
 
 def test_what_was_not_measured_is_said(tmp_path: Path) -> None:
@@ -162,7 +189,8 @@ def test_the_order_of_rows_changes_no_score(method: str) -> None:
 
 def test_an_attack_that_exceeds_a_promise_stops_the_release(tmp_path: Path) -> None:
     sound = publish(PATIENTS, patients_policy(2), key=KEY)
-    broken = Release(sound.manifest, {"microdata": sound.tables["microdata"].with_columns(disease=pl.lit("Flu"))})
+    rows = sound.tables["microdata"]
+    broken = Release(sound.manifest, {"microdata": rows.with_columns(disease=rows["disease"].sort())})
     results = measured(broken, PATIENTS)
     assert [result.attack for result in results if result.breach] == ["homogeneity"]
     with pytest.raises(
@@ -195,3 +223,27 @@ def test_later_results_join_those_of_publication(tmp_path: Path) -> None:
     assert "job, by the place of rows and values" in page
     assert page.count('<section id="learnt">') == 1
     assert {file.name for file in private.iterdir() if file.name.startswith(".")} == set()
+
+
+def test_of_two_results_that_of_more_people_is_kept(tmp_path: Path) -> None:
+    table = workers(200)
+    publication = publish(table, policy_for("anatomy"), key=KEY)
+    publication.save(tmp_path / "release")
+
+    def kept() -> dict[tuple[str, str], Result]:
+        held = json.loads((tmp_path / "release.private" / "attack.json").read_text())["results"]
+        return {(one["attack"], one["question"]): Result.from_dict(one) for one in held}
+
+    before = kept()
+    fewer = attack(publication, table, only=["homogeneity", "definetti"], options=Options(sample=20))
+    assert {result.targets for result in fewer} == {20}
+    keep_results(tmp_path / "release", fewer)
+    assert kept() == before
+    asked, old = next((asked, one) for asked, one in before.items() if asked[0] == "homogeneity")
+    for targets in (old.targets, old.targets + 1):
+        keep_results(tmp_path / "release", [replace(old, targets=targets, note="again")])
+        assert kept() == {**before, asked: replace(old, targets=targets, note="again")}
+    beside = replace(old, question="another", targets=1)
+    keep_results(tmp_path / "release", [beside])
+    assert kept()[beside.attack, beside.question] == beside
+    assert asked in kept()

@@ -79,8 +79,8 @@ class Breached(PluralisError):
         )
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A closing hint for an unknown name.
+def did_you_mean(word: str, known: Iterable[str], most: int = 12) -> str:
+    """A closing hint for an unknown name: the closest, or `most` of those that are known.
 
     >>> did_you_mean("ocupation", ["age", "occupation"])
     "Did you mean 'occupation'?"
@@ -92,5 +92,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     if close:
         return f"Did you mean {folded[close[0]]!r}?"
-    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    shown = ", ".join(names[:most]) + (", …" if len(names) > most else "")
     return f"Known: {shown}." if names else "There are none."

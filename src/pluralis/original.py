@@ -14,13 +14,25 @@ from pluralis.release import ColumnInfo, Manifest
 from pluralis.spelling import cores
 
 
+def require_rows(original: pl.DataFrame, published: int, left_out: int) -> None:
+    """Refuse a table that has not as many rows as were published and left out."""
+    if original.height != published + left_out:
+        raise InputError(
+            f"The original has {original.height:,} rows, the release {published:,} and "
+            f"{left_out:,} left out: it is not the original of this release. Give the table that was published."
+        )
+
+
 def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manifest) -> pl.Series:
     """One column of the original: numbers or text in one spelling, bins where it was published in bins.
 
     What the policy declared missing is null, or the value that it put in its place.
     """
     if column.name not in original.columns:
-        raise InputError(f"The original has no column {column.name!r}, so it is not the original of this release.")
+        raise InputError(
+            f"The original has no column {column.name!r}, so it is not the original of this release. Give the table "
+            "that was published."
+        )
     missing = manifest.parameters.get("missing", [""])
     protected = column.role == "sensitive" or column.name in manifest.parameters.get("l", {})
     in_bins = protected and is_binned(column.domain)
@@ -33,6 +45,14 @@ def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manife
         values = _spelled_as(values, [str(value) for value in column.domain or ()])
     instead = manifest.parameters.get("missing_as", {}).get(column.name)
     return values if instead is None else values.fill_null(instead)
+
+
+def comparable(values: pl.Series, *, fold_case: bool) -> pl.Series:
+    """Values that are equal where they mean the same: text by what is left of it in any spelling, numbers as such."""
+    if values.dtype == pl.String:
+        texts = values.unique().drop_nulls()
+        return values.replace_strict(texts, cores(texts, fold_case=fold_case), return_dtype=pl.String)
+    return values.cast(pl.Float64)
 
 
 def _spelled_as(values: pl.Series, domain: list[str]) -> pl.Series:

@@ -160,18 +160,26 @@ def _require_same_key(private: Path, key: Key) -> None:
 def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
     """Write what attacks got into the private folder of a release, if it is there, and show it in the report.
 
-    What other attacks got from the same release before is kept.
+    What was got from the same release before is kept, but for questions that are answered anew of as many people, or
+    more.
     """
     private = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
     if not (private / "key").is_file():
         return
     sha256 = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
-    again = {result.attack for result in results}
-    kept = [*results, *(old for old in _kept_results(private / ATTACKED, sha256) if old.attack not in again)]
+    kept = _joined(_kept_results(private / ATTACKED, sha256), results)
     _rewrite(private / ATTACKED, _results_json(sha256, kept))
     report = private / REPORT
     if report.is_file():
         _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept))
+
+
+def _joined(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:
+    """Of each question the result of more people, else the new one; new ones first."""
+    before, now = ({(one.attack, one.question, one.attribute, one.adversary): one for one in of} for of in (old, new))
+    best = {asked: one if asked not in before or one.targets >= before[asked].targets else before[asked]
+            for asked, one in now.items()}  # fmt: skip
+    return [*best.values(), *(one for asked, one in before.items() if asked not in now)]
 
 
 def _kept_results(path: Path, manifest_sha256: str) -> list[Result]:
@@ -251,7 +259,7 @@ def publish(
         release = assemble(plan, table, policy, method, Draw(key))
     said = (*notes, *table.notes, *plan.notes, *_told(release))
     added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
-    rows = table.rows
+    rows, people = table.rows, _people(plan, table)
     del table, plan
     give_back(rows)
     with stage("measuring what was lost"):
@@ -259,12 +267,18 @@ def publish(
     attack = rows <= MOST_ROWS if attacks is None else attacks
     attacked = measured(release, original.columns) if attack else None
     exposed = exposures(release) if attack else ()
-    breaks = dict.fromkeys((*release.manifest.breaks, *not_stopped(release, attacked)))
+    breaks = dict.fromkeys((*release.manifest.breaks, *not_stopped(release, attacked, people)))
     manifest = release.manifest.model_copy(update={"breaks": tuple(breaks)})
     del original
     give_back(rows)
     with stage("packing the tables"):
         return Publication(manifest, release.tables, asked, key, loss, said, attacked, exposed)
+
+
+def _people(plan: Plan, table: Table) -> int:
+    """How many people have a row in the release: as many as rows, where the policy names no person column."""
+    kept = plan.group_of != LEFT_OUT
+    return int(np.unique(table.person[kept]).size if table.person is not None else kept.sum())
 
 
 def _ties(table: Table, policy: Policy, method: Method) -> Iterator[str]:
@@ -346,6 +360,7 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         **({"missing": policy.missing} if policy.missing != [""] else {}),
         **({"missing_as": instead} if instead else {}),
         **({"case": exact} if exact else {}),
+        **({"persons": True} if table.person is not None else {}),
     }
     manifest = Manifest(
         method=method.name,

@@ -241,7 +241,10 @@ def inspect_folder(folder: Path) -> tuple[Manifest, dict[str, pl.DataFrame], lis
     if not folder.is_dir():
         raise ReleaseError(f"{folder} is not a folder. Name the folder that `pluralis publish` wrote.")
     if not path.is_file():
-        raise ReleaseError(f"{folder} holds no {MANIFEST}: it is not a release, or it is damaged.")
+        raise ReleaseError(
+            f"{folder} holds no {MANIFEST}: it is not a release, or it is damaged. Name the folder that "
+            "`pluralis publish` wrote, or ask for the release again."
+        )
     manifest = Manifest.parse(path.read_bytes())
     problems = list(_surplus_files(folder, manifest))
     tables: dict[str, pl.DataFrame] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import polars as pl
@@ -9,6 +10,8 @@ import pytest
 
 from plants import KINDS, Published, by_hand, claim, clean, clean_by_hand, planted, planted_multi
 from pluralis.attacks.base import Options, Result
+from pluralis.attacks.beliefs import said_by
+from pluralis.attacks.exposure import PARTS, exposures
 from pluralis.attacks.homogeneity import ATTACK
 from pluralis.audit import audit
 from pluralis.errors import Infeasible
@@ -41,6 +44,21 @@ def test_planted_violations_are_found(form: str, kind: str) -> None:
 def test_planted_in_a_table_of_several(seed: int) -> None:
     for form in ("homogeneous", "linked"):
         assert any(result.breach for result in run(planted_multi(form, seed)))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "multi"])
+def test_the_surest_guess_of_groups_alone_is_the_worst_one(kind: str) -> None:
+    """What the publisher sees of the weakest groups is what the attack found, also where a value is there twice."""
+    for seed in range(6):
+        for form in ("homogeneous",) if kind == "multi" else ("homogeneous", "too common"):
+            one = planted_multi(form, seed) if kind == "multi" else planted(form, kind, seed)
+            worst = max(result.worst or 0 for result in run(one) if result.attribute == "disease")
+            said = [of for of in said_by(one.release, sets=False) if of.attribute == "disease"]
+            assert max(of.share.max() for of in said) == pytest.approx(worst)
+            (shown,) = [of for of in exposures(one.release) if of.attribute == "disease"]
+            assert max(i for i, groups in enumerate(shown.alone) if groups) == ceil(round(worst * PARTS, 6)) - 1
+            if kind == "generalized":  # nothing is learnt, so that they are in order of this
+                assert shown.weakest[0].alone == pytest.approx(worst)
 
 
 def test_clean_releases_raise_no_alarm() -> None:

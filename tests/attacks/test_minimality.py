@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from pluralis.attacks.fitting import People, originals
 from pluralis.attacks.minimality import ATTACK, DOUBT, MOST, _Tried, believed
 from pluralis.errors import Infeasible
 from pluralis.labels import read_interval
-from pluralis.methods import method_for
+from pluralis.methods import method_for, methods
 from pluralis.publish import publish
 from pluralis.randomness import Draw, Key
 from pluralis.release import Release, canonical_order
@@ -343,3 +343,47 @@ def test_what_it_does_not_apply_to_is_said() -> None:
     assert result.note == "it weighs originals of all rows, and some rows were left out"
     large = table(list(range(MOST + 2)), "ab" * (MOST // 2 + 1))
     assert not ATTACK.applies(publish(large, policy("anatomy"), key=Key.test(), attacks=False))
+
+
+@pytest.mark.parametrize("rows", [6, 20])
+def test_a_folder_does_not_tell_which_rows_are_of_one_person(rows: int) -> None:
+    original = table(list(range(rows)), "ab" * (rows // 2)).with_columns(patient_no=pl.int_range(rows) // 2)
+    attributes = {
+        "patient_no": {"role": "identifier"},
+        "age": {"role": "quasi", "type": "number"},
+        "ill": {"role": "sensitive", "l": 2},
+    }
+    asked = policy_of(attributes, person="patient_no", method="bsgi")
+    release = publish(original, asked, key=Key.test(), attacks=False)
+    assert release.manifest.parameters["persons"] is True
+    assert "patient_no" not in release.manifest.to_json()
+    result = run(release, original)
+    assert (result.targets, result.worst) == (0, None)
+    assert result.note == "the manifest does not tell which rows are of one person"
+    (own,) = ATTACK.run(release, original, Options())  # whoever published it has the policy
+    assert own.targets == rows
+    alone = publish(original, policy("bsgi", patient_no={"role": "identifier"}), key=Key.test(), attacks=False)
+    assert "persons" not in alone.manifest.parameters
+
+
+@pytest.mark.parametrize("method", ["mondrian", "incognito"])
+def test_methods_that_are_said_to_draw_nothing_do_not(method: str) -> None:
+    """They are given nothing to draw from."""
+    original = table([3, 5, 9, 11, 20, 31, 32, 40], "aabbccdd")
+    chosen = method_for(policy(method))
+    assert not chosen.draws
+    assert chosen.plan(encode(original, policy(method)), policy(method), cast(Draw, None)).left_out == 0
+
+
+def test_what_is_counted_over_keys_is_never_said_to_be_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under one key every original makes the release always or never, also where the method draws."""
+    monkeypatch.setattr(minimality, "KEYS", 1)
+    monkeypatch.setattr(minimality, "RUNS", 1)
+    original = table(AGES, "bbdaac")
+    for method, exact in (("bsgi", False), ("mondrian", True)):
+        release = publish(original, policy(method), key=Key.test(), attacks=False)
+        assert believed(release, original, 1)["ill"].exact is exact
+
+
+def test_all_other_methods_are_taken_to_draw() -> None:
+    assert {name for name, one in methods().items() if not one.draws} == {"mondrian", "incognito"}

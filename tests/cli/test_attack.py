@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from calling import Ran, caller
+from pluralis.attacks import attacks
 from pluralis.publish import publish
 from tables import KEY, PATIENTS, patients_policy
 
@@ -49,8 +50,8 @@ def test_a_table_of_results(release: Path, call: Call) -> None:
 
 def test_a_breach_ends_with_exit_code_1(release: Path, call: Call) -> None:
     path = release / "microdata.parquet"
-    rows = pl.read_parquet(path).with_columns(disease=pl.lit("Flu"))
-    rows.write_parquet(path)
+    rows = pl.read_parquet(path)
+    rows.with_columns(disease=rows["disease"].sort()).write_parquet(path)  # as often, and beside each other
     manifest = json.loads((release / "manifest.json").read_text())
     manifest["tables"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
     (release / "manifest.json").write_text(json.dumps(manifest))
@@ -66,9 +67,46 @@ def test_explain_needs_no_original(release: Path, call: Call) -> None:
     assert json.loads(call(release, "--explain", "1", "--json").out)["steps"]
 
 
+def test_a_table_that_is_not_the_original_is_refused_and_the_evidence_stays(release: Path, call: Call) -> None:
+    kept = release.with_name("release.private") / "attack.json"
+    before = kept.read_bytes()
+    PATIENTS.head(6).write_csv(release.parent / "fewer.csv")
+    PATIENTS.with_columns(disease=pl.lit("Flu")).write_csv(release.parent / "other.csv")
+    for name, why in (("fewer", "has 6 rows"), ("other", "more often than the original")):
+        shown = call(release, "--original", release.parent / f"{name}.csv")
+        assert shown.code == 2
+        assert why in shown.err
+        assert "Give the table that was published" in " ".join(shown.err.split())
+    assert kept.read_bytes() == before
+
+
+def test_only_what_was_asked_for_is_said_to_have_nothing_to_attack(release: Path, call: Call) -> None:
+    table = release.parent / "patients.csv"
+    named = call(release, "--original", table, "--attack", "homogeneity", "--attack", "left-out")
+    assert "Nothing to attack here for left-out." in named.out
+    assert "definetti" not in named.out
+    assert "to attack here" not in call(release, "--original", table, "--attack", "homogeneity").out
+    alone = call(release, "--original", table, "--attack", "repeated")
+    assert "Not run without another release (--other DIR): repeated." in alone.out
+    assert "to attack here" not in alone.out
+    found = call(release, "--original", table, "--attack", "dependency").out
+    assert "Nothing found by dependency." in found
+    assert "to attack here" not in found
+
+
 def test_what_is_refused(release: Path, call: Call) -> None:
     assert "Give it with --original TABLE" in call(release).err
     table = release.parent / "patients.csv"
     shown = call(release, "--original", table, "--attack", "homogenity")
     assert shown.code == 2
     assert "Did you mean 'homogeneity'?" in shown.err
+    unknown = " ".join(call(release, "--original", table, "--attack", "zzz").err.split())
+    assert f"Known: {', '.join(attacks())}." in unknown
+    for more in (["--original", table], ["--attack", "homogeneity"], ["--other", release]):
+        shown = call(release, "--explain", "1", *more)
+        assert (shown.code, shown.out) == (2, "")
+        assert "or leave out --explain" in " ".join(shown.err.split())
+    (release / "manifest.json").unlink()
+    shown = call(release, "--original", table)
+    assert shown.code == 2
+    assert "Name the folder that `pluralis publish` wrote" in " ".join(shown.err.split())

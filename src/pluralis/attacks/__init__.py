@@ -10,6 +10,7 @@ from functools import cache
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result
+from pluralis.attacks.belongs import require_original
 from pluralis.errors import PluralisError, did_you_mean
 from pluralis.progress import stage
 from pluralis.release import Release
@@ -28,10 +29,14 @@ def attacks() -> Mapping[str, Attack]:
 def attack(
     release: Release, original: pl.DataFrame, *, only: Collection[str] = (), options: Options | None = None
 ) -> list[Result]:
-    """Attack a release by every attack that applies to it, or by some; its original is for scoring."""
+    """Attack a release by every attack that applies to it, or by some; its original is for scoring.
+
+    Raises InputError where the table cannot be its original.
+    """
     for name in only:
         if name not in attacks():
-            raise PluralisError(f"There is no attack {name!r}. {did_you_mean(name, attacks())}")
+            raise PluralisError(f"There is no attack {name!r}. {did_you_mean(name, attacks(), len(attacks()))}")
+    require_original(release, original)
     results: list[Result] = []
     for name, one in attacks().items():
         if (not only or name in only) and one.applies(release):

@@ -23,9 +23,8 @@ from pluralis.estimate.spread import Bins, Column, Exact, Intervals, Members
 from pluralis.estimate.subtables import PLAIN, ROWS, subtables
 from pluralis.kernels.beliefs import Items, Labels, believe_covering, believe_kinds
 from pluralis.kernels.expect import DRAWN
-from pluralis.original import original_values
+from pluralis.original import comparable, original_values
 from pluralis.release import ColumnInfo, Manifest, Release
-from pluralis.spelling import cores
 
 CELLS = 20_000_000  # probabilities that are held at a time
 
@@ -82,26 +81,20 @@ class Said:
     def truth(self, original: pl.DataFrame) -> Codes:
         """The code of everybody's true value; -1 where the table does not have it."""
         fold = self.attribute not in self.manifest.parameters.get("case", [])
-        true = _comparable(original_values(original, self.info, self.manifest), fold)
-        known = _comparable(self.values, fold).to_frame("value").with_row_index("code").unique("value", keep="first")
+        true = comparable(original_values(original, self.info, self.manifest), fold_case=fold)
+        known = comparable(self.values, fold_case=fold).to_frame("value").with_row_index("code")
+        known = known.unique("value", keep="first")
         if true.dtype != known["value"].dtype:
             known, true = known.with_columns(pl.col("value").cast(pl.String)), true.cast(pl.String)
         found = true.to_frame("value").join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
         return found["code"].cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)
 
 
-def _comparable(values: pl.Series, fold: bool) -> pl.Series:
-    if values.dtype == pl.String:
-        texts = values.unique().drop_nulls()
-        return values.replace_strict(texts, cores(texts, fold_case=fold), return_dtype=pl.String)
-    return values.cast(pl.Float64)
-
-
 def said_by(release: Release, *, sets: bool = True, merged: bool = True) -> list[Said]:
     """All that a release says of its sensitive attributes; without `sets`, only what groups of rows share.
 
-    Where several attributes stand side by side, a value of one may have several entries in a group: they are `merged`,
-    or stand as they are published.
+    Where rows have their own values, or several attributes stand side by side, a value may have several entries in a
+    group: they are `merged`, or stand as they are published.
     """
     if release.kind == "multi":
         return [
@@ -134,7 +127,7 @@ def _of_block(
     line, groups = block.values.codes[block.values.line_of[name]], block.groups.count
     group = np.repeat(np.arange(groups), np.diff(block.starts))
     held = pl.DataFrame({"group": group, "code": line, "count": block.counts})
-    if merged and len(block.values.columns) > 1:
+    if merged and held.select("group", "code").is_duplicated().any():
         held = held.group_by("group", "code").agg(pl.col("count").sum()).sort("group", "code")
     starts = np.searchsorted(held["group"].to_numpy(), np.arange(groups + 1)).astype(np.int64)
     return Said(

@@ -37,6 +37,7 @@ STABLE = 0.01  # of rows that have another likeliest value than before
 LARGE = 1_000_000  # probabilities of a group
 NUMBERS = 100  # different ones that are told apart; of more, PARTS
 PARTS = 50
+NOTHING_LEARNT = "rows of a group look alike, so that nothing is learnt"
 LINES = 20_000_000  # cells of the model for one attribute
 
 Ints = npt.NDArray[np.int64]
@@ -115,7 +116,7 @@ def learn(said: Said) -> Learnt:
     held = np.diff(said.starts)
     fitted = sizes * held <= LARGE
     if not shown or not bool((held[fitted] > 1).any()):
-        return Learnt(of_groups(said), 0, "rows of a group look alike, so that nothing is learnt")
+        return Learnt(of_groups(said), 0, NOTHING_LEARNT)
     order = stable_order(said.of_row, sizes.size)
     order = order[fitted[said.of_row[order]]]
     task, widths = _task(said, shown, order, np.flatnonzero(fitted), sizes)

@@ -162,9 +162,13 @@ def positions(said: Said, *, backwards: bool) -> Cells:
     groups = said.starts.size - 1
     whole = np.rint(said.count).astype(np.int64)
     of_entry = np.repeat(np.arange(groups), np.diff(said.starts))
-    slots = np.repeat(np.arange(said.code.size), whole)  # an entry for each value, in their order
     sizes = np.bincount(said.of_row, minlength=groups)
     held = np.bincount(of_entry, whole, groups).astype(np.int64)
+    whole[(held != sizes)[of_entry]] = 0  # weights, not numbers of rows
+    slots = np.repeat(np.arange(said.code.size), whole)  # an entry for each value, in their order
+    if not slots.size:
+        return Cells(np.zeros(said.of_row.size, np.int64), np.zeros(said.of_row.size, np.int64), said.code, said.count)
+    held = np.where(held == sizes, held, 0)
     order = stable_order(said.of_row, groups)
     group = said.of_row[order]
     place = np.arange(order.size) - (np.cumsum(sizes) - sizes)[group]

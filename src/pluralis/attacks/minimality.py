@@ -20,7 +20,7 @@ Exact       up to 8 rows the originals that fit are all of them, and weights are
             its interval at 4.5 standard errors. `success` is that of the likeliest value; its interval is that of
             people, of all whose group was made again at least once. The note says how many draws there were. Up to
             2,000 rows. With rows left out, or where the policy cannot be told from the manifest (a hierarchy from a
-            file), the attack does not apply, and its result says so.
+            file, a column that says whose a row is), the attack does not apply, and its result says so.
 Promise     none: no release claims anything about whoever knows the algorithm.
 """
 
@@ -139,6 +139,8 @@ def _weighed(
     release: Release, policy: Policy, original: pl.DataFrame, people: People, rng: np.random.Generator
 ) -> dict[str, Belief]:
     """Every original that fits, by how often it makes the release."""
+    from pluralis.methods import method_for
+
     fits = originals(release, people)
     tries = [_Tried(release, policy, _original(original, people, secrets)) for secrets in fits]
     weights, keys = np.zeros(len(fits)), 0
@@ -146,7 +148,7 @@ def _weighed(
         weights += [one.times([Key(rng.bytes(KEY_BYTES)) for _ in range(KEYS)]) for one in tries]
         keys += KEYS
     note = f"{len(fits):,} originals fit, each under {keys} keys, of which {int(weights.sum()):,} made this release"
-    exact = bool(np.isin(weights, (0, keys)).all())
+    exact = not method_for(policy).draws
     if not weights.any():
         weights, note = np.ones(len(fits)), f"{note}: all count alike"
     found = {}
@@ -264,6 +266,8 @@ def _policy(release: Release, original: pl.DataFrame) -> Policy:
     if isinstance(own, Policy):
         return own
     manifest = release.manifest
+    if manifest.parameters.get("persons"):
+        raise DoesNotApply("the manifest does not tell which rows are of one person")
     weights, kept = manifest.parameters.get("weights", {}), manifest.parameters.get("case", [])
     attributes: dict[str, dict[str, Any]] = {}
     for name, info in attributes_of(release).items():

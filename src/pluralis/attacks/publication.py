@@ -7,7 +7,8 @@ Order      people are drawn from the rows of the original in canonical order, so
            table gets the same scores, whatever the order of its rows, to nine digits.
 Said       a score is itself a statistic of the secret data. It is published where PEOPLE or more were attacked, and in
            whole percent: one guess more or less then moves it by a tenth of a percent at most, which rounding mostly
-           hides. Of fewer people the sentence stands without its number, which the private folder keeps.
+           hides. Of fewer people the sentence stands without its number, which the private folder keeps. Several rows
+           of one person are one of the people. Of two attacks that make the same guesses the plainer is named.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from pluralis.attacks import attack, attacks
+from pluralis.attacks import attack, attacks, definetti
 from pluralis.attacks.base import SLACK, Options, Result
 from pluralis.attacks.knowledge import bound_of
 from pluralis.release import Claim, Manifest, Release
@@ -25,6 +26,7 @@ from pluralis.release import Claim, Manifest, Release
 MOST_ROWS = 100_000  # of a table; in larger ones attacks would take longer than publishing
 TARGETS = 5_000  # people attacked: an interval of one or two percent, in a quarter of the time of `pluralis attack`
 PEOPLE = 1_000  # attacked, for a score to be published
+PLAINEST = "homogeneity"
 ELSEWHERE = frozenset({"repeated", "successive"})  # they ask about other releases, not about this one
 
 
@@ -44,11 +46,16 @@ def _rounded(result: Result) -> Result:
     return replace(result, **{name: round(value, 9) for name, value in held.items() if value is not None})
 
 
-def not_stopped(release: Release, results: Sequence[Result] | None) -> Iterator[str]:
-    """A sentence for each thing that attacks got beyond chance and no promise bounds; and which were not run."""
+def not_stopped(release: Release, results: Sequence[Result] | None, people: int) -> Iterator[str]:
+    """A sentence for each thing that attacks got beyond chance and no promise bounds; and which were not run.
+
+    `people` is how many have a row in the release.
+    """
     found: dict[str, Result] = {}
     told = set()  # two attacks may make the same guesses
-    for result in results or ():
+    for result in sorted(results or (), key=lambda one: one.attack != PLAINEST):
+        if result.attack == definetti.ATTACK.name and definetti.NOTHING_LEARNT in (result.note or ""):
+            continue
         guesses = (result.attribute, result.adversary, result.success, result.blind)
         if result.above_chance and not _bounded(release.manifest, result) and guesses not in told:
             told.add(guesses)
@@ -56,7 +63,7 @@ def not_stopped(release: Release, results: Sequence[Result] | None) -> Iterator[
             subject = gets.format(attribute=result.attribute or "value", question=result.question)
             of = f"{result.attack}: {subject}"
             found[of] = max(found.get(of, result), result, key=lambda one: one.success)
-    yield from (_sentence(of, result, release.manifest.rows) for of, result in found.items())
+    yield from (_sentence(of, result, people) for of, result in found.items())
     if results is None:
         yield "attacks: what they get was not measured at publication; `pluralis attack` measures it"
         return
@@ -65,8 +72,8 @@ def not_stopped(release: Release, results: Sequence[Result] | None) -> Iterator[
         yield f"{_listed(named)}: not measured at publication; `pluralis attack` measures what they get"
 
 
-def _sentence(of: str, result: Result, rows: int) -> str:
-    """What an attack got, in words.
+def _sentence(of: str, result: Result, people: int) -> str:
+    """What an attack got of a release of some people, in words.
 
     >>> of = "definetti: people's job guessed right"
     >>> _sentence(of, Result("definetti", "", 5_000, True, 0.817, 0.806, 0.828, 0.134), 30_162)
@@ -75,7 +82,7 @@ def _sentence(of: str, result: Result, rows: int) -> str:
     "definetti: people's job guessed right, more often than by a blind guess"
     """
     name, _, subject = of.partition(": ")
-    if min(result.targets, rows) < PEOPLE:
+    if min(result.targets, people) < PEOPLE:
         return f"{name}: {subject}, more often than by a blind guess"
     return f"{name}: {_percent(result.success)} of {subject}; blind guess {_percent(result.blind)}"
 

@@ -31,6 +31,7 @@ class Method(BaseModel):
     kind: ClassVar[str]
     guarantee: ClassVar[str]
     breaks: ClassVar[tuple[str, ...]]
+    draws: ClassVar[bool] = True  # False: of rows that all stay, every key makes the same groups
 
     variant: Literal["hardened", "paper"] = "hardened"
 

@@ -128,6 +128,7 @@ class Incognito(Method):
     )
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan, SIGMOD 2005"
     kind: ClassVar[str] = "generalized"
+    draws: ClassVar[bool] = False
     guarantee: ClassVar[str] = (
         "Every group has k rows and is l-diverse in every sensitive attribute, by the model the policy names."
     )

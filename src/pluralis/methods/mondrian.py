@@ -50,6 +50,7 @@ class Mondrian(Method):
     title: ClassVar[str] = "the table cut at medians as long as both sides pass the test"
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan, ICDE 2006"
     kind: ClassVar[str] = "generalized"
+    draws: ClassVar[bool] = False
     guarantee: ClassVar[str] = (
         "Every group has k rows and is l-diverse in every sensitive attribute, by the model the policy names."
     )

@@ -21,12 +21,11 @@ import numpy as np
 import polars as pl
 
 from pluralis.addition import Design
-from pluralis.errors import InputError
 from pluralis.labels import ALL, interval_ends, read_set
 from pluralis.metrics.distortion import distortion
 from pluralis.metrics.distributions import Distribution, distribution, estimated
 from pluralis.metrics.kl import kl_divergence
-from pluralis.original import original_values
+from pluralis.original import original_values, require_rows
 from pluralis.release import GROUP, ColumnInfo, Release, TableInfo
 
 
@@ -60,11 +59,7 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
     published = release.tables[parts[0].name].height
     left_out = release.manifest.suppressed
     total = published + left_out
-    if original.height != total:
-        raise InputError(
-            f"The original has {original.height:,} rows, the release {published:,} and "
-            f"{left_out:,} left out: it is not the original of this release."
-        )
+    require_rows(original, published, left_out)
     by_attribute, distributions = _shown(release, parts, original)
     generalised = any(not column.exact for info in parts for column in info.named("quasi"))
     weights = release.manifest.parameters.get("weights", {})

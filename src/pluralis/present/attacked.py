@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from pluralis.attacks import Result, attacks
+from pluralis.attacks.publication import ELSEWHERE
+from pluralis.release import Release
 
 MARKED = {"breach": "[bold red]BREACH[/]", "above chance": "[yellow]above chance[/]"}
 
 
-def show_results(console: Console, results: Sequence[Result]) -> None:
-    """A line for each question, breaches last, so that they are seen."""
+def show_results(
+    console: Console, results: Sequence[Result], release: Release, only: Collection[str] = (), others: int = 0
+) -> None:
+    """A line for each question, breaches last, so that they are seen; and which attacks had none.
+
+    `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had.
+    """
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for header in ("attack", "question", "right", "interval", "blind", "worst", "promised", "", "weakest"):
         right = header in ("right", "blind", "worst", "promised")
@@ -37,11 +44,23 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         console.print(f"\n[bold red]{breaches} of {len(results)} results exceed what was promised.[/]")
     else:
         console.print(f"\n[green]No promise is exceeded[/] ({len(results)} questions asked).")
-    left = [name for name in attacks() if name not in {result.attack for result in results}]
-    if left:
-        console.print(f"[dim]Nothing to attack here for {', '.join(left)}.[/]")
+    for said, names in _silent({result.attack for result in results}, release, only, others).items():
+        if names:
+            console.print(f"[dim]{said} {', '.join(names)}.[/]")
     console.print(
         "right: people guessed right; blind: the best guess without the release; worst: the surest guess of all."
     )
     for note in dict.fromkeys(f"{result.attack}: {result.note}" for result in results if result.note):
         console.print(f"  [dim]{escape(note)}[/]", soft_wrap=True)
+
+
+def _silent(heard: Collection[str], release: Release, only: Collection[str], others: int) -> dict[str, list[str]]:
+    """The attacks that were asked for and have no result, by why they have none."""
+    asked = {name: one for name, one in attacks().items() if name not in heard and (not only or name in only)}
+    applied = [name for name, one in asked.items() if one.applies(release)]
+    lonely = [name for name in applied if name in ELSEWHERE and not others]
+    return {
+        "Nothing to attack here for": [name for name in asked if name not in applied],
+        "Not run without another release (--other DIR):": lonely,
+        "Nothing found by": [name for name in applied if name not in lonely],
+    }

@@ -432,6 +432,11 @@ def attack(
     from pluralis.release import read_release
 
     if explain is not None:
+        if original is not None or only or other:
+            raise PolicyError(
+                "--explain walks through one group without the original. Leave out --original, --attack and --other, "
+                "or leave out --explain."
+            )
         steps = walk(read_release(folder), explain)
         _print_json({"group": explain, "steps": steps}) if as_json else print("\n".join(steps))
         return
@@ -446,7 +451,7 @@ def attack(
     if as_json:
         _print_json({"results": [result.to_dict() for result in results]})
     else:
-        show_results(_console(), results)
+        show_results(_console(), results, release, only or (), len(others))
     if any(result.breach for result in results):
         raise typer.Exit(1)
 
@@ -470,9 +475,13 @@ def reproduce(
     root = out or (Path("reproduction-quick") if quick else CHECKOUT)
     names = list(PAPERS) if not papers or papers == ["all"] else papers
     found = {}
-    with _progress():
-        for name in names:
-            found[name] = write_pages(name, root) if pages else run_paper(name, Lab(quick, data), root)
+    try:
+        with _progress():
+            for name in names:
+                found[name] = write_pages(name, root) if pages else run_paper(name, Lab(quick, data), root)
+    except KeyboardInterrupt:
+        print("Interrupted. The same command goes on where it stopped.", file=sys.stderr)
+        raise
     summary = write_summary(root)
     if as_json:
         _print_json({name: [claim.to_dict() for claim in claims] for name, claims in found.items()})

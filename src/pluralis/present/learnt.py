@@ -34,12 +34,7 @@ NOT_MEASURED = "This was not measured at publication. `pluralis attack` measures
 def who_learns_what(results: Sequence[Result] | None) -> Html:
     """The section with a line for each result; breaches first, then what no promise bounds."""
     if not results:
-        said = (
-            NOT_MEASURED
-            if results is None
-            else "No attack applies to this release. This does not prove that none works."
-        )
-        return section(WHO, tag("p", said), id_=LEARNT)
+        return section(WHO, tag("p", NOT_MEASURED if results is None else NOTHING_APPLIES), id_=LEARNT)
     ordered = sorted(results, key=lambda one: (STANDING.index(one.standing), -one.success, one.attack, one.question))
     head = ["Attack", "Question", "People", "Right", "95\xa0% interval", "Blind", "Surest", "Promised", "That is"]
     parts = [tag("p", HOW), _scrolled(dots(ordered))]
