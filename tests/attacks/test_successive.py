@@ -73,8 +73,11 @@ def test_sets_that_are_drawn_for_each_row_stay(l: int) -> None:
 
 @pytest.mark.parametrize("form", ["anatomy", "decomposition", "msb"])
 def test_groups_that_stay_as_they_are_tell_nothing(form: str) -> None:
-    """New people in groups of their own: what was published before is published again."""
-    for seed in range(54):
+    """New people in groups of their own: what was published before is published again.
+
+    With sets that stay, more than two hundred clean releases: 80 by anatomy, 80 by msb, 48 at least by addition.
+    """
+    for seed in range(80):
         whole = people(seed, 60)
         before, after = whole.head(40), whole.tail(20)
         one, new = (released(part, form, 2, seed + i) for part, i in ((before, 1), (after, 60)))
