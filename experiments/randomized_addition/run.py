@@ -106,8 +106,9 @@ SETTINGS = """\
   tp's own. *Anatomy, bins in drawn order* is anatomy on SAL whose bins are named in an order that is not that of
   incomes.
 - **What sets give away**: occupation of Adult's 30,162 training records; and tables of 20,000 rows with 3, 10 and 50
-  values, one of them in 90, 60 and 50 % of the rows, the others alike (the prototype does not say how skewed theirs
-  were).
+  values, one of them in 90, 60 and 50 % of the rows, the others alike. How skewed the prototype's were is not
+  known: these shares were chosen because they come near its hit rates, so that agreement there is no evidence.
+- **A busy machine.** Other work ran beside this; the seconds may be too long.
 """
 
 DIFFERENCES = """\

@@ -27,7 +27,7 @@ SETTINGS = """
   needs no row left out; and MBF's groups under common labels, as the example of section II.B has it. The paper does not
   say how many sensitive attributes Figure 4 has: d = 4, as in Figures 3 and 5.
 - **Randomness.** Means over three keys; of the worked example over ten, of Adult over ten draws of rows. Times are
-  processor seconds of planning alone, the median of three after one that is not counted.
+  processor seconds of planning alone, the median of three after one that is not counted; other work ran on the machine.
 - **The least that must be left out.** Of one attribute, by definition 2: no value in more than 1/l of what is kept.
   The largest of these binds every method. Here it is that of class of worker, 73 % of which is one value.
 - **No printed lines.** Figures 2 to 5 come without numbers, and the text gives none. So no line of the paper is drawn.

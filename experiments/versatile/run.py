@@ -31,7 +31,8 @@ error, |true - estimated| / true: the mean over random COUNT queries, each of qd
 of each, without those that nobody passes. Adult: qd = 3, p = 40 %, the same 1,000 queries for every release. Large
 tables: qd = 4 and p = 40 % unless varied, 25 queries for each set of rules (the paper: 1,000), the same for every
 method. Seconds are those of the method's `plan` alone, without reading and writing, once its loops are compiled: the
-median over the 50 sets of Adult, the best of two for the large tables.
+median over the 50 sets of Adult, the best of two for the large tables. They are by the clock, and other work ran on the
+machine: they may be several times too long, and small differences between methods mean little.
 
 **Methods.** GD, UAD and single-attribute as in Pluralis, with Anatomy for each table; their variant `paper` is the
 same. *Multi-SA, paper* is the integer program of Algorithm 3 as printed (`variant: paper`), which takes as many rows

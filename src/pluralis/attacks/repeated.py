@@ -26,7 +26,7 @@ class Repeated(Attack):
 
     name = "repeated"
     title = "the same people published twice"
-    reference = "THREATS.md, repeated publication"
+    reference = "Sei and Ohsuga, SECRYPT 2014: sets that are drawn anew; docs/attacks.md"
     quick = False
 
     def applies(self, release: Release) -> bool:
