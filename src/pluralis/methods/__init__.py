@@ -14,7 +14,7 @@ from pluralis.errors import PolicyError, did_you_mean
 from pluralis.methods.base import Method
 from pluralis.policy import Policy
 
-__all__ = ["Method", "method_for", "methods"]
+__all__ = ["Method", "method_for", "method_named", "methods"]
 
 
 @cache
@@ -24,19 +24,34 @@ def methods() -> Mapping[str, type[Method]]:
     >>> "bsgi" in methods()
     True
     """
-    modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-    found = [module.METHOD for module in modules if hasattr(module, "METHOD")]
+    found = [method for module in pkgutil.iter_modules(__path__) if (method := _defined_in(module.name))]
     return {method.name: method for method in sorted(found, key=lambda method: method.name)}
+
+
+def method_named(name: str) -> type[Method]:
+    """One method. Where its file is called like it, no other is loaded: they and their libraries take memory.
+
+    >>> method_named("multi-sa").__module__
+    'pluralis.methods.multi_sa'
+    """
+    file = name.replace("-", "_")
+    if any(module.name == file for module in pkgutil.iter_modules(__path__)):
+        method = _defined_in(file)
+        if method is not None and method.name == name:
+            return method
+    if name not in methods():
+        raise PolicyError(f"publish.method: there is no method {name!r}. {did_you_mean(name, methods())}")
+    return methods()[name]
+
+
+def _defined_in(module: str) -> type[Method] | None:
+    return getattr(importlib.import_module(f"{__name__}.{module}"), "METHOD", None)
 
 
 def method_for(policy: Policy) -> Method:
     """The method that a policy asks for, with its options checked."""
     asked = policy.publish
-    if asked.method not in methods():
-        raise PolicyError(
-            f"publish.method: there is no method {asked.method!r}. {did_you_mean(asked.method, methods())}"
-        )
-    return _with_options(methods()[asked.method], {**asked.options, "variant": asked.variant})
+    return _with_options(method_named(asked.method), {**asked.options, "variant": asked.variant})
 
 
 def _with_options(method: type[Method], options: Mapping[str, Any]) -> Method:

@@ -127,10 +127,10 @@ class Guarded(Versatile):
 
 def grouping(method: str, table: Table, policy: Policy, draw: Draw) -> Plan:
     """The groups of a subtable, by a method for one rule, which sees those sensitive columns that its policy names."""
-    from pluralis.methods import methods
+    from pluralis.methods import method_named
 
     seen = {name: column for name, column in table.columns.items() if name in policy.columns}
-    return methods()[method]().plan(replace(table, columns=seen), policy, draw)
+    return method_named(method)().plan(replace(table, columns=seen), policy, draw)
 
 
 def _as_it_is(names: Sequence[str], task: Task) -> Subplan:
@@ -148,9 +148,9 @@ def _only_as_labels(subplans: Sequence[Subplan], schema: Schema) -> list[str]:
 
 
 def _breaks(method: str) -> tuple[str, ...]:
-    from pluralis.methods import methods
+    from pluralis.methods import method_named
 
-    return methods()[method].breaks
+    return method_named(method).breaks
 
 
 def schema_for(table: Table, policy: Policy, method: str) -> tuple[Schema, tuple[str, ...]]:
