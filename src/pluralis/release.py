@@ -264,21 +264,18 @@ def inspect_folder(folder: Path) -> tuple[Manifest, dict[str, pl.DataFrame], lis
     return manifest, tables, problems
 
 
-def _sorting(names: Iterable[str]) -> list[str]:
+def sorting(names: Iterable[str]) -> list[str]:
+    """Columns in the order in which they sort rows: the group first."""
     return sorted(names, key=lambda name: name != GROUP)
 
 
 def canonical_order(table: pl.DataFrame) -> pl.DataFrame:
     """Rows sorted by group and then by everything published, so that their order says nothing."""
-    return table[row_order({name: places(table[name]) for name in table.columns})]
+    places = pl.DataFrame({name: _places(table[name]) for name in table.columns})
+    return table[places.select(pl.arg_sort_by(sorting(places.columns), nulls_last=True)).to_series()]
 
 
-def row_order(columns: Mapping[str, pl.Series]) -> pl.Series:
-    """Which row comes first, second, … in canonical order; text may be given as its places."""
-    return pl.DataFrame(columns).select(pl.arg_sort_by(_sorting(columns), nulls_last=True)).to_series()
-
-
-def places(column: pl.Series) -> pl.Series:
+def _places(column: pl.Series) -> pl.Series:
     """Text as its place among the different texts: it is in the same order, and smaller."""
     if column.dtype != pl.String:
         return column
@@ -295,7 +292,7 @@ def in_canonical_order(table: pl.DataFrame, *, once: bool = False) -> bool:
     """
     before, after = table.head(-1), table.tail(-1)
     tied = pl.repeat(True, max(0, table.height - 1), eager=True)
-    for name in _sorting(table.columns):
+    for name in sorting(table.columns):
         a, b = before[name], after[name]
         falls = (a > b).fill_null(False)
         if (tied & falls).any() or (a.null_count() and (tied & a.is_null() & b.is_not_null()).any()):

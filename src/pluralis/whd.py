@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.hierarchy import automatic_hierarchy
+from pluralis.hierarchy import automatic_nodes
 from pluralis.table import Column
 
 
@@ -51,6 +51,7 @@ def ladder_of(column: Column) -> Ladder:
         return Ladder(column.hierarchy.nodes(), column.leaf_of)
     leaf_of = np.arange(column.size, dtype=np.int32)
     if column.is_number and column.values:
-        tree = automatic_hierarchy(column.values, True, column.name)
-        return Ladder((tree.with_missing() if column.has_missing else tree).nodes(), leaf_of)
+        nodes = automatic_nodes([value for value in column.values if not isinstance(value, str)])
+        missing = [*(nodes[-1, :-1] + 1), 0]  # directly below the root
+        return Ladder(np.vstack([nodes, missing]).astype(np.int32) if column.has_missing else nodes, leaf_of)
     return Ladder(np.stack([leaf_of, np.zeros_like(leaf_of)], axis=1), leaf_of)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pluralis.hierarchy import automatic_hierarchy, automatic_widths, interval_hierarchy
+from pluralis.hierarchy import automatic_hierarchy, automatic_nodes, automatic_widths, interval_hierarchy
 from pluralis.labels import read_interval
 
 WHOLE = st.lists(st.integers(-(10**6), 10**6) | st.integers(-(2**63), 2**63 - 1), min_size=2, unique=True).map(sorted)
@@ -37,6 +37,7 @@ def test_intervals_hold_their_numbers_and_nest(numbers: list[float]) -> None:
             low, high = read_interval(label)
             assert low <= number <= high
     nodes = tree.nodes()
+    assert np.array_equal(nodes, automatic_nodes(numbers))
     for below, above in pairwise(nodes.T):
         assert len({*zip(below.tolist(), above.tolist(), strict=True)}) == below.max() + 1
     assert (np.diff(tree.share, axis=1) >= 0).all()

@@ -65,17 +65,17 @@ def kinds_of(
     for codes, size in zip(columns[1:], sizes[1:], strict=True):
         kinds = kinds * int(size) + codes
         kinds, present = _renumbered(kinds, count * int(size))
-        parts.append((present // int(size), present % int(size)))
+        parts.append(((present // int(size)).astype(np.int32), (present % int(size)).astype(np.int32)))
         count = present.size
     if not parts:
         kinds, present = _renumbered(kinds, count)
         return kinds, present[:, None].astype(np.int32)
-    chosen = np.arange(count)
+    chosen = np.arange(count, dtype=np.int32)
     values = []
     for before, last in reversed(parts):
         values.append(last[chosen])
         chosen = before[chosen]
-    return kinds, np.stack([chosen, *reversed(values)], axis=1).astype(np.int32)
+    return kinds, np.stack([chosen, *reversed(values)], axis=1)
 
 
 def _renumbered(keys, room):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from pluralis.hierarchy import automatic_hierarchy
+from pluralis.hierarchy import automatic_nodes
 from pluralis.labels import ALL, interval_ends
 from pluralis.original import original_values
 from pluralis.release import ColumnInfo, Release
@@ -55,7 +55,7 @@ def _interval_distances(labels: pl.Series, values: pl.Series) -> list[float]:
     numbers = values.unique().drop_nulls().sort()
     if not numbers.len():
         return [0.0] * labels.len()
-    nodes = automatic_hierarchy(numbers.to_list(), True, labels.name).nodes()
+    nodes = automatic_nodes(numbers.to_list())
     ends = interval_ends(labels, (numbers[0], numbers[-1]))
     missing = ends["low"].is_null().to_numpy()
     low, high = (ends[name].fill_null(numbers[0]).to_numpy() for name in ("low", "high"))
