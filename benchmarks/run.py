@@ -1,7 +1,7 @@
 """`make bench`: how long methods take, how that grows, and how it compares with copying the file.
 
-Every measurement runs in a process of its own on one core. Memory has a process to itself, which only publishes; its
-base is what it holds before it reads the table. The table is Adult drawn with replacement, fnlwgt moved by up to 500
+Every measurement runs in a process of its own on one core. Memory has a process to itself, which only publishes. The
+table is Adult drawn with replacement, fnlwgt moved by up to 500
 either way, so that rows stay different. Results go to `benchmarks/results.csv` and into `docs/performance.md`.
 """
 
@@ -63,13 +63,14 @@ attributes age, fnlwgt, education-num, hours-per-week, marital-status, race, sex
 Sensitive is occupation at l = 5; with four secrets occupation, education, hours-per-week and relationship, at l = 7, 3,
 2 and 2 for decomposition, at 2 each for msb and sloms, which may leave rows out. Randomized addition protects `job` at
 l = 5, drawn from 50 values, which the table then has in the place of occupation. One core. *Plan* is the method alone;
-*publish* is everything from the Parquet file to the visible, audited release with its report; *copy* is Polars
-reading and writing the same file, all 15 columns, in the same process; *ratio* is publish / copy. *Table* is the file
-in memory, as Arrow buffers, all 15 columns; of 10,000,000 rows ten times that of 1,000,000. (Polars' `estimated_size`
-counts the letters of text and not the cells that hold them, and says little more than half of it.) *Peak* is the most
-that a process held which does nothing but publish, *base* what it held of interpreter and libraries before it read the
-table; *net* is (peak - base) / table. Times and memory were measured in runs of their own; a run of some methods keeps
-the figures of others. Machines are noisy: compare figures of one run only.
+*publish* is everything from the Parquet file to the visible, audited release with its report; *copy* is Polars reading
+and writing the same file, all 15 columns, in the same process; *ratio* is publish / copy. *Table* is the file in
+memory, as Arrow buffers, all 15 columns. (Polars' `estimated_size` counts the letters of text and not the cells that
+hold them, and says little more than half of it.) *Peak* is the most that was resident of a process which does nothing
+but publish. *Code* is the part of it that are files of libraries, mapped before the table is read: the system shares it
+among processes and may drop it. *Own* is (peak - code) / table, so it has the interpreter and its objects in it. Times
+and memory were measured in runs of their own; a run of some methods keeps the figures of others. Machines are noisy:
+compare figures of one run only.
 """
 
 
@@ -131,21 +132,21 @@ def copy_once(path: Path) -> float:
 
 
 def measure_memory(path: Path, name: str) -> dict[str, float]:
-    """One publication in this process, which has done nothing else, and what it held before and at most."""
+    """One publication in this process, which has done nothing else: code that is mapped before, the most it holds."""
     from pluralis.policy import Policy
     from pluralis.publish import publish
     from pluralis.randomness import Key
 
     rules = Policy.of(policy(RUNS[name]))
-    base = peak_mib()
+    code = resident_mib("RssFile")
     with tempfile.TemporaryDirectory() as folder:
         publish(path, rules, key=Key.test(), attacks=False).save(Path(folder) / "release", allow_test=True)
-    return {"base_mib": base, "peak_mib": peak_mib()}
+    return {"code_mib": code, "peak_mib": resident_mib("VmHWM")}
 
 
-def peak_mib() -> float:
-    """The most that this process has held, without what its parent held before."""
-    held = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+def resident_mib(what: str) -> float:
+    """What Linux says of this process: RssFile, the files it has mapped; VmHWM, the most it has held."""
+    held = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
     return int(next(held).split()[1]) / 1024
 
 
@@ -218,7 +219,7 @@ def all_measurements(work: Path, names: list[str], most: int) -> Iterator[dict[s
             print(
                 f"{name:24} {rows:>10,} rows  plan {row['plan_seconds']:7.2f} s  publish "
                 f"{row['publish_seconds']:7.2f} s  copy {row['copy_seconds']:5.2f} s  peak {row['peak_mib']:6.0f} MiB "
-                f"(base {row['base_mib']:.0f}, table {row['table_mib']:,.0f})  "
+                f"(code {row['code_mib']:.0f}, table {row['table_mib']:,.0f})  "
                 f"NCP {row['ncp']:.4f}  left out {row['left_out']:.1%}",
                 flush=True,
             )
@@ -236,8 +237,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         EXPLAINED,
         f"{datetime.date.today().isoformat()}, {chip or platform.processor()}, Python {platform.python_version()}.",
         "",
-        "| method | rows | plan, s | rows/s | publish, s | copy, s | ratio | table, MiB | base, MiB "
-        "| peak, MiB | peak / table | net | NCP | left out |",
+        "| method | rows | plan, s | rows/s | publish, s | copy, s | ratio | table, MiB | code, MiB "
+        "| peak, MiB | peak / table | own | NCP | left out |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
@@ -245,9 +246,9 @@ def page(rows: list[dict[str, Any]]) -> str:
             f"| {row['method']} | {row['rows']:,} | {row['plan_seconds']:.2f} "
             f"| {row['rows'] / row['plan_seconds']:,.0f} "
             f"| {row['publish_seconds']:.2f} | {row['copy_seconds']:.2f} "
-            f"| {row['publish_seconds'] / row['copy_seconds']:.1f} | {row['table_mib']:,.0f} | {row['base_mib']:,.0f} "
+            f"| {row['publish_seconds'] / row['copy_seconds']:.1f} | {row['table_mib']:,.0f} | {row['code_mib']:,.0f} "
             f"| {row['peak_mib']:,.0f} | {row['peak_mib'] / row['table_mib']:.1f} "
-            f"| {(row['peak_mib'] - row['base_mib']) / row['table_mib']:.1f} "
+            f"| {(row['peak_mib'] - row['code_mib']) / row['table_mib']:.1f} "
             f"| {row['ncp']:.4f} | {row['left_out']:.1%} |"
         )
     lines += ["", "Growth of the plan's time with the number of rows n, as an exponent of n between the sizes:", ""]
