@@ -1,0 +1,239 @@
+"""The commands of whoever has a release, judges it or counts from it; the papers and the methods."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pluralis.errors import PolicyError
+from pluralis.present.command import (
+    AsJson,
+    Encoding,
+    ReleaseFolder,
+    Separator,
+    app,
+    print_json,
+    progress,
+    read,
+    terminal,
+)
+
+
+@app.command()
+def audit(
+    folder: ReleaseFolder,
+    original: Annotated[
+        Path | None, typer.Option(help="The original table: also check that rows are covered and none invented.")
+    ] = None,
+    allow_test: Annotated[bool, typer.Option("--allow-test", help="Accept a release made with the test key.")] = False,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """The verdict on a release, claim by claim, from its own bytes."""
+    from pluralis.audit import audit as judge
+
+    with progress():
+        frame = None if original is None else read(original, encoding, separator)
+        verdict = judge(folder, original=frame, allow_test=allow_test)
+    if as_json:
+        print_json(verdict.to_dict())
+    else:
+        from pluralis.present.show import show_verdict
+
+        show_verdict(terminal(), verdict)
+    if not verdict.holds:
+        raise typer.Exit(1)
+
+
+@app.command()
+def measure(
+    folder: ReleaseFolder,
+    original: Annotated[Path, typer.Option(help="The original table.")],
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    queries: Annotated[int, typer.Option(min=0, help="Ask so many random counts for each sensitive attribute.")] = 0,
+    dimensions: Annotated[int, typer.Option(min=1, help="Quasi attributes that each of them asks about.")] = 3,
+    selectivity: Annotated[float, typer.Option(help="The share of rows that each should pass.")] = 0.07,
+    as_json: AsJson = False,
+) -> None:
+    """What a release lost, against its original."""
+    from pluralis.metrics import measure as measure_loss
+    from pluralis.metrics.queries import answers_of
+    from pluralis.release import read_release
+
+    with progress():
+        release, table = read_release(folder), read(original, encoding, separator)
+        loss = measure_loss(release, table)
+        asked = {"queries": queries, "dimensions": dimensions, "selectivity": selectivity}
+        answered = answers_of(release, table, **asked) if queries else {}  # type: ignore[arg-type]
+    if as_json:
+        print_json(loss.to_dict() | ({"queries": {n: a.to_dict() for n, a in answered.items()}} if queries else {}))
+        return
+    from pluralis.present.show import show_answers, show_loss
+
+    show_loss(terminal(), loss)
+    if queries:
+        show_answers(terminal(), answered)
+
+
+@app.command()
+def query(
+    folder: ReleaseFolder,
+    text: Annotated[
+        str, typer.Argument(metavar="QUERY", help="Such as: COUNT WHERE age > 30 AND disease IN ('flu', 'hiv') BY sex")
+    ],
+    confidence: Annotated[float, typer.Option(help="How often an interval covers the count.")] = 0.95,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="QUERY is SQL on the view `expected`: the attributes it names, and `count`.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate a count from a release alone, with an interval and what it rests on."""
+    if sql:
+        _query_in_sql(folder, text, as_json)
+        return
+    from pluralis.estimate import count
+    from pluralis.estimate import table as count_by
+    from pluralis.estimate.language import parse, resolve
+    from pluralis.present.show import show_estimate, show_estimates
+    from pluralis.release import read_release
+
+    asked = parse(text)
+    with progress():
+        release = read_release(folder)
+        asked = resolve(asked, release)
+        if asked.by:
+            counts = count_by(release, asked, confidence=confidence)
+        else:
+            estimate = count(release, asked.where, confidence=confidence)
+    if as_json and asked.by:
+        print_json({"query": str(asked), "confidence": confidence, "rows": counts.to_dicts()})
+    elif as_json:
+        print_json({"query": str(asked), **estimate.to_dict()})
+    elif asked.by:
+        show_estimates(terminal(), asked, counts, confidence)
+    else:
+        show_estimate(terminal(), asked, estimate)
+
+
+def _query_in_sql(folder: Path, text: str, as_json: bool) -> None:
+    from pluralis.estimate.sql import ask
+    from pluralis.present.show import show_rows
+    from pluralis.release import read_release
+
+    with progress():
+        rows = ask(read_release(folder), text)
+    if as_json:
+        print_json({"query": text, "rows": rows.to_dicts()})
+    else:
+        show_rows(terminal(), rows)
+
+
+@app.command()
+def attack(
+    folder: ReleaseFolder,
+    original: Annotated[Path | None, typer.Option(help="The original table, to score guesses.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--attack", metavar="NAME", help="Run this attack; repeatable.")
+    ] = None,
+    other: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Another release of the same people, to intersect; repeatable."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, help="People attacked, where all would take too long.")] = 20_000,
+    explain: Annotated[
+        str | None, typer.Option(metavar="GROUP", help="Walk through one group in words: 118, t1:118 or slice_1:118.")
+    ] = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """What adversaries get from a release, beside what was promised and the best blind guess."""
+    from pluralis.attacks import Options
+    from pluralis.attacks import attack as run_attacks
+    from pluralis.attacks.walk import walk
+    from pluralis.present.attacked import show_results
+    from pluralis.publish import keep_results
+    from pluralis.release import read_release
+
+    if explain is not None:
+        if original is not None or only or other:
+            raise PolicyError(
+                "--explain walks through one group without the original. Leave out --original, --attack and --other, "
+                "or leave out --explain."
+            )
+        steps = walk(read_release(folder), explain)
+        print_json({"group": explain, "steps": steps}) if as_json else print("\n".join(steps))
+        return
+    if original is None:
+        raise PolicyError("Attacks are scored against the original. Give it with --original TABLE.")
+    with progress():
+        release, table = read_release(folder), read(original, encoding, separator)
+        others = tuple(read_release(path) for path in other or ())
+        options = Options(sample=sample, folder=folder, others=others)
+        results = run_attacks(release, table, only=only or (), options=options)
+        keep_results(folder, results)
+    if as_json:
+        print_json({"results": [result.to_dict() for result in results]})
+    else:
+        show_results(terminal(), results, release, only or (), len(others))
+    if any(result.breach for result in results):
+        raise typer.Exit(1)
+
+
+@app.command()
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER]…", help="bsgi, decomposition, …; `all`, or none for all.")
+    ] = None,
+    quick: Annotated[bool, typer.Option(help="Fewer points: minutes. Written to reproduction-quick.")] = False,
+    data: Annotated[Path | None, typer.Option(help="The folder of data files.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where results and pages go; this checkout if not given.")] = None,
+    pages: Annotated[bool, typer.Option("--pages", help="Only write pages and figures from results.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The papers' tables and figures, theirs beside ours. An interrupted run goes on where it stopped."""
+    from pluralis.present.reproduced import show_claims
+    from pluralis.reproduce import CHECKOUT, PAPERS, Lab, write_pages, write_summary
+    from pluralis.reproduce import reproduce as run_paper
+
+    root = out or (Path("reproduction-quick") if quick else CHECKOUT)
+    names = list(PAPERS) if not papers or papers == ["all"] else papers
+    found = {}
+    try:
+        with progress():
+            for name in names:
+                found[name] = write_pages(name, root) if pages else run_paper(name, Lab(quick, data), root)
+    except KeyboardInterrupt:
+        print("Interrupted. The same command goes on where it stopped.", file=sys.stderr)
+        raise
+    summary = write_summary(root)
+    if as_json:
+        print_json({name: [claim.to_dict() for claim in claims] for name, claims in found.items()})
+        return
+    show_claims(terminal(), found)
+    terminal().print(f"\nThe pages are in {summary.parent}.", soft_wrap=True)
+
+
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """What there is, with each method's guarantee and known breaks."""
+    from pluralis.methods import methods as known_methods
+
+    if as_json:
+        described = {
+            name: {
+                "title": m.title, "paper": m.paper, "kind": m.kind, "guarantee": m.guarantee, "breaks": list(m.breaks),
+                "options": {o: f.default for o, f in m.model_fields.items()},
+            }
+            for name, m in known_methods().items()
+        }  # fmt: skip
+        print_json(described)
+        return
+    from pluralis.present.show import show_methods
+
+    show_methods(terminal(), known_methods())
