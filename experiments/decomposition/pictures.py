@@ -19,9 +19,8 @@ LABEL = {LITERAL: "decomposition, paper", DEFAULT: "decomposition, default", ROW
 WEIGHTS = {EQUAL: "100 weights, equal counts", WIDTH: "100 weights, equal width", EXACT: "exact weights"}
 
 
-def line(results: Results, name: str, x: str, y: str, method: str, **where: object) -> Line:
-    xs, ys = series(results[name], x, y, method=method, **where)
-    return Line(LABEL.get(method, method), xs, ys, NUMBER[method])
+def line(frame: pl.DataFrame, x: str, y: str, method: str, **where: object) -> Line:
+    return Line(LABEL.get(method, method), *series(frame, x, y, method=method, **where), NUMBER[method])
 
 
 def figures(results: Results, printed: Printed) -> Iterator[Figure]:
@@ -39,15 +38,14 @@ def figures(results: Results, printed: Printed) -> Iterator[Figure]:
 def _utility(results: Results) -> Figure:
     panels = []
     for q in different(results["utility"], "q"):
-        lines = [line(results, "utility", "l", "kl", method, q=q, weights=EQUAL) for method in METHODS]
+        lines = [line(results["utility"], "l", "kl", method, q=q, weights=EQUAL) for method in METHODS]
         ls = lines[0].x
         lines.append(Line("estimate log l", ls, [math.log(l) for l in ls], ESTIMATE, printed=True))
         panels.append(Panel(f"Figure {q - 3}: {q}-QI-Adult", "l", "KL divergence, nats", lines, log=True))
     caption = (
         "One sensitive attribute (occupation), Final-Weight in 100 values. Both variants of decomposition lie on one "
-        "line. "
-        "Mondrian is shown with two tests: l distinct values, and no value in more than 1/l of a group, which is what "
-        "decomposition gives. The paper's estimate log ∏ l_i (section 6.2) is log l here."
+        "line. Mondrian is shown with two tests: l distinct values, and no value in more than 1/l of a group, which is "
+        "what decomposition gives. The paper's estimate log ∏ l_i (section 6.2) is log l here."
     )
     return Figure("figure2-5", "Figures 2-5: KL divergence against l", panels, caption)
 
@@ -58,7 +56,7 @@ def _weights(results: Results) -> Figure:
             f"{told}, {q} quasi attributes",
             "l",
             "KL divergence, nats",
-            [line(results, "utility", "l", "kl", method, q=q, weights=weights) for method in (LITERAL, DISTINCT)],
+            [line(results["utility"], "l", "kl", method, q=q, weights=weights) for method in (LITERAL, DISTINCT)],
             log=True,
         )
         for q in (5, 8)
@@ -72,7 +70,7 @@ def _weights(results: Results) -> Figure:
 
 
 def _times(results: Results, printed: Printed) -> Figure:
-    lines = [line(results, "times", "l", "seconds", method) for method in METHODS]
+    lines = [line(results["times"], "l", "seconds", method) for method in METHODS]
     ends = [lines[0].x[0], lines[0].x[-1]]
     theirs = Line("Mondrian", ends, printed["single"]["mondrian_seconds"], NUMBER[DISTINCT], printed=True)
     caption = (
@@ -87,17 +85,17 @@ def _times(results: Results, printed: Printed) -> Figure:
 
 
 def _growth(results: Results) -> Figure:
-    thousands = {"growth": results["growth"].with_columns(pl.col("rows") / 1000)}
+    frame = results["growth"].with_columns(pl.col("rows") / 1000)
     panels = [
         Panel(
             f"l = {l}",
             "thousand rows",
             "seconds",
-            [line(thousands, "growth", "rows", "seconds", method, l=l) for method in (LITERAL, DEFAULT, DISTINCT)],
+            [line(frame, "rows", "seconds", method, l=l) for method in (LITERAL, DEFAULT, DISTINCT)],
             log=True,
             log_x=True,
         )
-        for l in different(results["growth"], "l")
+        for l in different(frame, "l")
     ]
     caption = "Not in the paper, which proves O(n²). Parts of Adult, and Adult several times over."
     return Figure("growth", "Execution time against rows", panels, caption)
@@ -106,7 +104,7 @@ def _growth(results: Results) -> Figure:
 def _several(results: Results) -> Figure:
     panels = []
     for l in different(results["several"], "l"):
-        lines = [line(results, "several", "d", "kl", method, l=l) for method in (LITERAL, DEFAULT)]
+        lines = [line(results["several"], "d", "kl", method, l=l) for method in (LITERAL, DEFAULT)]
         estimate = series(results["several"], "d", "estimate", method=LITERAL, l=l)
         own = series(results["several"], "d", "sets", method=LITERAL, l=l)
         lines += [Line("estimate log ∏ l_i", *estimate, ESTIMATE, printed=True), Line("log ∏ of set sizes", *own, OWN)]
@@ -138,10 +136,7 @@ def _noise(results: Results, printed: Printed) -> Figure:
     frame = results["noise"].filter(pl.col("l of education") <= pl.col("l of primary"))
     for l in different(frame, "l of education"):
         part = of(frame, **{"l of education": l})
-        lines = [
-            Line(LABEL[method], *series(part, "l of primary", "mean", method=method), NUMBER[method])
-            for method in (LITERAL, ROWS, DEFAULT)
-        ]
+        lines = [line(part, "l of primary", "mean", method) for method in (LITERAL, ROWS, DEFAULT)]
         if l == printed["table7"]["education"]["l"]:
             lines.append(Line(f"{within} at most", lines[0].x, [within] * len(lines[0].x), 9, printed=True))
         if l == printed["noise"]["largest_at"][1]:
@@ -164,10 +159,7 @@ def _joined(results: Results) -> Figure:
     panels = []
     for l in different(frame, "l of education"):
         part = of(frame, **{"l of education": l})
-        lines = [
-            Line(LABEL[method], *series(part, "l of primary", "few", method=method), NUMBER[method])
-            for method in (LITERAL, DEFAULT)
-        ]
+        lines = [line(part, "l of primary", "few", method) for method in (LITERAL, DEFAULT)]
         panels.append(Panel(f"l of education = {l}", "l of the primary attribute", "% of people", lines))
     caption = (
         "Not in the paper: 6,006 rows of Adult. Whoever knows a person's quasi values and occupation joins the "

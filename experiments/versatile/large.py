@@ -101,59 +101,43 @@ def _error_of(table: str, lab: Lab, said: str, release: Release, asked: tuple[in
     return _error[key]
 
 
-def _points(table: str, set_: int, methods: tuple[str, ...], **settings: tuple[int, ...]) -> Iterator[Point]:
-    for name, values in settings.items():
-        for value in values:
-            for method in methods:
-                yield {"table": table, "set": set_, name: value, "method": method}
+def _varied(
+    setting: str, title: str, methods: tuple[str, ...], values: tuple[int, ...], quick: tuple[int, ...]
+) -> Experiment:
+    """One setting takes several values, the others stay."""
+
+    def points(sets: int, some: tuple[int, ...]) -> list[Point]:
+        return [
+            {"table": table, "set": set_, setting: value, "method": method}
+            for table in TABLES
+            for set_ in range(sets)
+            for value in some
+            for method in methods
+        ]
+
+    return Experiment(setting, f"Texas and claims, {title}", points(SETS, values), points(1, quick), measure)
 
 
-def _every(methods: tuple[str, ...], **settings: tuple[int, ...]) -> list[Point]:
-    return [p for table in TABLES for set_ in range(SETS) for p in _points(table, set_, methods, **settings)]
-
-
-def _asked_points(tables: tuple[str, ...], sets: int, asked: list[tuple[int, float]]) -> list[Point]:
+def _asked(sets: int, asked: list[tuple[int, float]]) -> list[Point]:
     return [
         {"table": table, "set": set_, "method": method, "dimensions": dimensions, "part": part}
-        for table in tables
+        for table in TABLES
         for set_ in range(sets)
         for method in (UAD, SINGLE)
         for dimensions, part in asked
     ]
 
 
-def _quick(methods: tuple[str, ...], **settings: tuple[int, ...]) -> list[Point]:
-    return [point for table in TABLES for point in _points(table, 0, methods, **settings)]
-
-
-RULES = Experiment(
-    "rules",
-    "Texas and claims, 1 to 9 rules (Figures 5, 6)",
-    _every((UAD, GD, SINGLE), rules=COUNTS),
-    _quick((UAD, GD, SINGLE), rules=(1, 5)),
-    measure,
-)
+RULES = _varied("rules", "1 to 9 rules (Figures 5, 6)", (UAD, GD, SINGLE), COUNTS, quick=(1, 5))
 QUERIED = Experiment(
     "queries",
     "Texas and claims, 1 to 10 attributes in a query, 30 to 70 % of values (Figures 7, 8)",
-    _asked_points(TABLES, SETS, ASKED),
-    _asked_points(TABLES, 1, [(1, PART), (4, PART), (4, 0.6)]),
+    _asked(SETS, ASKED),
+    _asked(1, [(1, PART), (4, PART), (4, 0.6)]),
     measure,
 )
-LEFT = Experiment(
-    "lhs",
-    "Texas and claims, 1 to 9 attributes on the left (Figure 9)",
-    _every((UAD, SINGLE), lhs=LEFTS),
-    _quick((UAD, SINGLE), lhs=(3, 9)),
-    measure,
-)
-DIVERSE = Experiment(
-    "l",
-    "Texas and claims, l from 5 to 20 (Figure 10)",
-    _every((UAD, SINGLE), l=LS),
-    _quick((UAD, SINGLE), l=(5, 20)),
-    measure,
-)
+LEFT = _varied("lhs", "1 to 9 attributes on the left (Figure 9)", (UAD, SINGLE), LEFTS, quick=(3, 9))
+DIVERSE = _varied("l", "l from 5 to 20 (Figure 10)", (UAD, SINGLE), LS, quick=(5, 20))
 
 
 # seconds ----------------------------------------------------------------------------------------------------------

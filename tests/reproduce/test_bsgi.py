@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from pluralis.datasets.public import find
-from pluralis.errors import InputError
-from pluralis.reproduce import Judged, Lab, load, reproduce
 from pluralis.reproduce.paper import HOLDS
-from pluralis.reproduce.running import printed, results
+from reproduce.quick import Quick, check_written
 
+PAPER = "bsgi"
 ALWAYS = (
     "section 6.1",
     "Theorem 1",
@@ -39,53 +33,30 @@ GOLDEN = (
 )
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Judged]]:
-    for name in load("bsgi").data:
-        try:
-            find(name)
-        except InputError as missing:
-            pytest.skip(str(missing))
-    root = tmp_path_factory.mktemp("bsgi")
-    return root, reproduce("bsgi", Lab(quick=True), root)
+def test_page_figures_and_results_are_written(quick: Quick) -> None:
+    check_written(quick, ("figure4", "figure5", "figure6", "table5", "open", "observation2"))
 
 
-def test_page_figures_and_results_are_written(quick: tuple[Path, list[Judged]]) -> None:
-    root, _ = quick
-    paper = load("bsgi")
-    folder = root / "experiments" / "bsgi"
-    page = (root / "docs/reproduction/bsgi.md").read_text(encoding="utf-8")
-    for experiment in paper.experiments:
-        assert (folder / "results" / f"{experiment.name}.csv").stat().st_size > 0
-    for figure in ("figure4", "figure5", "figure6", "table5", "open", "observation2"):
-        assert (folder / "figures" / f"{figure}.svg").read_text(encoding="utf-8").startswith("<svg")
-        assert (folder / "figures" / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
-        assert f"figures/{figure}.png" in page
-    assert all(claim.statement in page for claim in paper.claims)
-
-
-def test_what_is_proved_holds(quick: tuple[Path, list[Judged]]) -> None:
-    judged = [one for one in quick[1] if one.claim.source in ALWAYS]
+def test_what_is_proved_holds(quick: Quick) -> None:
+    judged = [one for one in quick.claims if one.claim.source in ALWAYS]
     assert {one.claim.source for one in judged} == set(ALWAYS)
     assert {one.claim.statement: one.numbers for one in judged if one.verdict != HOLDS} == {}
 
 
-def test_a_verdict_is_explained_where_it_is_not_that_a_claim_holds(quick: tuple[Path, list[Judged]]) -> None:
-    assert [one.claim.statement for one in quick[1] if one.verdict != HOLDS and not one.claim.why] == []
+def test_a_verdict_is_explained_where_it_is_not_that_a_claim_holds(quick: Quick) -> None:
+    assert [one.claim.statement for one in quick.claims if one.verdict != HOLDS and not one.claim.why] == []
 
 
-def test_golden_numbers_agree(quick: tuple[Path, list[Judged]]) -> None:
-    paper = load("bsgi")
-    numbers = list(paper.numbers(results(paper, quick[0]), printed(paper)))
-    golden = [number for number in numbers if number.what.startswith(GOLDEN)]
+def test_golden_numbers_agree(quick: Quick) -> None:
+    golden = [number for number in quick.numbers if number.what.startswith(GOLDEN)]
     assert len(golden) >= 16
     assert [(number.what, number.printed, number.ours) for number in golden if not number.agrees] == []
-    assert [number.what for number in numbers if not number.agrees and not number.why] == []
+    assert [number.what for number in quick.numbers if not number.agrees and not number.why] == []
 
 
-def test_default_breaks_no_table_with_two_secrets(quick: tuple[Path, list[Judged]]) -> None:
+def test_default_breaks_no_table_with_two_secrets(quick: Quick) -> None:
     """Hole B3: the paper's rule breaks some of the same tables."""
-    tables = results(load("bsgi"), quick[0])["tables"].to_dicts()
+    tables = quick.results["tables"].to_dicts()
     broken = {variant: sum(row["broken"] for row in tables if row["variant"] == variant and row["secrets"] == 2)
               for variant in ("paper", "hardened")}  # fmt: skip
     assert broken["hardened"] == 0 < broken["paper"]

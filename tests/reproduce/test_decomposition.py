@@ -8,21 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.datasets.public import find
-from pluralis.errors import InputError
 from pluralis.methods import method_for
 from pluralis.publish import assemble
 from pluralis.randomness import Draw, Key
 from pluralis.release import Release
-from pluralis.reproduce import Judged, Lab, Number, load, reproduce
+from pluralis.reproduce import load
 from pluralis.reproduce.paper import HOLDS, NOT
 from pluralis.table import Table, encode
+from reproduce.quick import Quick, check_written
 from tables import policy_of
 
 PAPER = "decomposition"
@@ -38,76 +36,44 @@ NEVER = ("Any background knowledge", "A noise value that is linkable")
 LITERAL = "decomposition, paper"
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        find("adult_clean_30162.csv.gz")
-    except InputError as missing:
-        pytest.skip(str(missing))
-    folder = tmp_path_factory.mktemp("reproduced")
-    reproduce(PAPER, Lab(quick=True), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def claims(root: Path) -> list[Judged]:
-    return import_module("pluralis.reproduce.page").judged(load(PAPER), root)
-
-
-@pytest.fixture(scope="module")
-def numbers(root: Path) -> list[Number]:
-    paper, page = load(PAPER), import_module("pluralis.reproduce.page")
-    return list(paper.numbers(page.results(paper, root), page.printed(paper)))
-
-
-def test_results_figures_and_page_are_written(root: Path) -> None:
-    paper = load(PAPER)
-    folder = root / "experiments" / PAPER
-    for experiment in paper.experiments:
-        table = pl.read_csv(folder / "results" / f"{experiment.name}.csv")
-        assert table.height == len(experiment.quick)
-    figures = {path.stem for path in (folder / "figures").glob("*.png")}
-    assert figures == {path.stem for path in (folder / "figures").glob("*.svg")}
-    assert {"figure2-5", "figure6", "figure7", "figure8", "figure9"} <= figures
-    page = (root / "docs" / "reproduction" / f"{PAPER}.md").read_text()
-    assert "A quick run" in page
-    assert all(f"figures/{name}.png" in page for name in figures)
+def test_results_figures_and_page_are_written(quick: Quick) -> None:
+    check_written(quick, ("figure2-5", "figure2-5-weights", *(f"figure{i}" for i in range(6, 10)), "growth", "joined"))
+    for experiment in quick.paper.experiments:
+        assert quick.results[experiment.name].height == len(experiment.quick)
 
 
 @pytest.mark.parametrize(("starts", "verdict"), [*((s, HOLDS) for s in ALWAYS), *((s, NOT) for s in NEVER)])
-def test_claims_that_no_draw_decides(claims: list[Judged], starts: str, verdict: str) -> None:
-    (claim,) = (claim for claim in claims if claim.claim.statement.startswith(starts))
+def test_claims_that_no_draw_decides(quick: Quick, starts: str, verdict: str) -> None:
+    (claim,) = (claim for claim in quick.claims if claim.claim.statement.startswith(starts))
     assert claim.verdict == verdict, claim.numbers
 
 
-def test_every_claim_has_cases_and_a_reason_where_it_fails(claims: list[Judged]) -> None:
-    assert len(claims) >= 8
+def test_a_claim_that_fails_has_a_reason(quick: Quick) -> None:
+    assert len(quick.claims) >= 8
     timed = ("execution time", "amount of time", "time decreases")
-    for claim in claims:
-        assert claim.cases
+    for claim in quick.claims:
         assert claim.verdict == HOLDS or claim.claim.why or any(word in claim.claim.statement for word in timed)
 
 
-def test_residual_rows_break_one_in_seven_as_printed_only(root: Path) -> None:
+def test_residual_rows_break_one_in_seven_as_printed_only(quick: Quick) -> None:
     """30,162 = 7 * 4,308 + 6: six residual rows, which the paper's rule puts into one group."""
-    rows = pl.read_csv(root / "experiments" / PAPER / "results" / "utility.csv").filter(
-        pl.col("l") == 7, pl.col("q") == 5
-    )
+    rows = quick.results["utility"].filter(pl.col("l") == 7, pl.col("q") == 5)
     risk = dict(rows.filter(pl.col("weights") == "equal counts").select("method", "risk").rows())
     assert risk[LITERAL] > 1 / 7 + 1e-4
     assert risk["decomposition"] == pytest.approx(1 / 7, abs=1e-5)
 
 
-def test_golden_numbers(numbers: list[Number]) -> None:
-    """Table 7 but for its three slips, and what a close reading of the paper measured."""
-    off = {number.what for number in numbers if not number.agrees and number.source in ("Table 7", "close reading")}
+def test_golden_numbers(quick: Quick) -> None:
+    """Table 7 but for its three slips, and what a prototype measured."""
+    sources = ("Table 7", "a prototype")
+    off = {number.what for number in quick.numbers if not number.agrees and number.source in sources}
     draws = ("people", "random tables", "default")  # other rows, other tables, fewer than it asks for
     assert {what for what in off if not any(word in what for word in draws)} == {
         "different values of age",
         "different values of hours-per-week",
         "largest l of relationship",
     }
-    ours = {number.what: number.ours for number in numbers}
+    ours = {number.what: number.ours for number in quick.numbers}
     assert ours["noises at (5, 3), decomposition, default"] < 110
     assert ours["noises at (5, 5), paper, ties among rows"] < ours["noises at (5, 5), decomposition, paper"]
 

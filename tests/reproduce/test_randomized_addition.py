@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
 from pluralis import Key
-from pluralis.datasets.public import find
-from pluralis.errors import InputError
 from pluralis.estimate import distribution
 from pluralis.estimate.conditions import All, Check
-from pluralis.reproduce import Judged, Lab, load, reproduce
+from pluralis.reproduce import load
 from pluralis.reproduce.paper import HOLDS, NOT
-from pluralis.reproduce.running import printed, results
+from reproduce.quick import Quick, check_written
 
-NAME = "randomized-addition"
+PAPER = "randomized-addition"
 ALWAYS = (
     "The MSE tends to decrease",
     "The MSE of the method increases",
@@ -28,56 +24,31 @@ ALWAYS = (
 GOLDEN = ("Adult: ", "calibrated, Adult's occupation, l = 2", "uniform, ", "seeds of ")
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Judged]]:
-    for name in load(NAME).data:
-        try:
-            find(name)
-        except InputError as missing:
-            pytest.skip(str(missing))
-    root = tmp_path_factory.mktemp("randomized_addition")
-    return root, reproduce(NAME, Lab(quick=True), root)
+def test_page_figures_and_results_are_written(quick: Quick) -> None:
+    check_written(quick, [f"figure{i}" for i in range(1, 7)])
 
 
-def test_page_figures_and_results_are_written(quick: tuple[Path, list[Judged]]) -> None:
-    root, paper = quick[0], load(NAME)
-    folder = root / "experiments" / "randomized_addition"
-    page = (root / "docs/reproduction/randomized-addition.md").read_text(encoding="utf-8")
-    for experiment in paper.experiments:
-        assert (folder / "results" / f"{experiment.name}.csv").stat().st_size > 0
-    for figure in (f"figure{i}" for i in range(1, 7)):
-        assert (folder / "figures" / f"{figure}.svg").read_text(encoding="utf-8").startswith("<svg")
-        assert (folder / "figures" / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
-        assert f"figures/{figure}.png" in page
-
-
-def test_what_follows_from_the_formulas_holds(quick: tuple[Path, list[Judged]]) -> None:
-    judged = [one for one in quick[1] if one.claim.statement.startswith(ALWAYS)]
+def test_what_follows_from_the_formulas_holds(quick: Quick) -> None:
+    judged = [one for one in quick.claims if one.claim.statement.startswith(ALWAYS)]
     assert len(judged) == len(ALWAYS)
     assert {one.claim.statement: one.numbers for one in judged if one.verdict != HOLDS} == {}
 
 
-def test_uniform_sets_do_not_keep_to_1_in_l(quick: tuple[Path, list[Judged]]) -> None:
-    (one,) = [one for one in quick[1] if "confidence greater than 1/l" in one.claim.statement]
+def test_uniform_sets_do_not_keep_to_1_in_l(quick: Quick) -> None:
+    (one,) = [one for one in quick.claims if "confidence greater than 1/l" in one.claim.statement]
     assert one.verdict == NOT
 
 
-def test_every_claim_was_held_against_something(quick: tuple[Path, list[Judged]]) -> None:
-    assert [one.claim.statement for one in quick[1] if not one.cases] == []
-
-
-def test_golden_numbers_agree(quick: tuple[Path, list[Judged]]) -> None:
-    paper = load(NAME)
-    numbers = list(paper.numbers(results(paper, quick[0]), printed(paper)))
-    golden = [number for number in numbers if number.what.startswith(GOLDEN) or "best guess" in number.what]
+def test_golden_numbers_agree(quick: Quick) -> None:
+    golden = [number for number in quick.numbers if number.what.startswith(GOLDEN) or "best guess" in number.what]
     assert len(golden) == 26
     assert [(number.what, number.printed, number.ours) for number in golden if not number.agrees] == []
-    assert [number.what for number in numbers if not number.agrees and not number.why] == []
+    assert [number.what for number in quick.numbers if not number.agrees and not number.why] == []
 
 
-def test_simulations_follow_the_exact_form(quick: tuple[Path, list[Judged]]) -> None:
+def test_simulations_follow_the_exact_form(quick: Quick) -> None:
     """Mean over points of the error given the table, divided by its expectation; each is a mean over 125 tables."""
-    rows = results(load(NAME), quick[0])["analysis"]
+    rows = quick.results["analysis"]
     ratio = rows["simulated"] / rows["exact"]
     assert ratio.mean() == pytest.approx(1, abs=0.02)
     assert (rows["eq19"] > rows["exact"]).all()
@@ -86,7 +57,7 @@ def test_simulations_follow_the_exact_form(quick: tuple[Path, list[Judged]]) -> 
 @pytest.mark.parametrize("method", ["uniform", "calibrated", "anatomy", "tp"])
 def test_sums_of_all_values_are_those_of_the_estimators(method: str) -> None:
     """What experiments count at once is what `distribution` counts value by value."""
-    load(NAME)
+    load(PAPER)
     from experiments.randomized_addition.asking import of_release, original
     from experiments.randomized_addition.data import Query, encoded, planned
 

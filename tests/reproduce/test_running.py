@@ -22,6 +22,7 @@ from pluralis.present.lines import Line, Panel
 from pluralis.reproduce import CHECKOUT, PAPERS, Case, Claim, Experiment, Figure, Lab, Number, Paper, load, running
 from pluralis.reproduce import page as pages
 from pluralis.reproduce.paper import HOLDS, IN_PART, UNKNOWN, Point, Printed, Results, Value
+from reproduce.quick import skip_if_absent
 
 
 def toy(measure: object = None, points: int = 4) -> Paper:
@@ -219,6 +220,16 @@ def test_a_file_with_another_content_is_refused(tmp_path: Path) -> None:
     (tmp_path / "adult_clean_30162.csv.gz").write_bytes(gzip.compress(b"age\n1\n"))
     with pytest.raises(InputError, match="checksum differs"):
         find("adult_clean_30162.csv.gz", tmp_path)
+
+
+def test_a_quick_run_is_skipped_only_where_data_is_absent(served: tuple[Path, str], tmp_path: Path) -> None:
+    with pytest.raises(pytest.skip.Exception, match="--data or in PLURALIS_DATA"):
+        skip_if_absent("census_income_kdd_train.parquet")
+    folder = tmp_path / "cache" / "pluralis" / "data"
+    folder.mkdir(parents=True)
+    (folder / "adult_clean_30162.csv.gz").write_bytes(gzip.compress(b"age\n1\n"))
+    with pytest.raises(InputError, match="checksum differs"):
+        skip_if_absent("adult_clean_30162.csv.gz")
 
 
 def test_adult_as_it_is_made_is_adult_as_it_is_known(adult: Path) -> None:
