@@ -1,19 +1,26 @@
-"""Small random tables, and releases of them, for the tests of several attacks."""
+"""Small random tables, releases of them, and what a clean one gives, for the tests of several attacks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from multi import Sub, multi_release
+from plants import Published
 from pluralis import Key, Policy, publish
+from pluralis.attacks import Attack, Options, Result
+from pluralis.errors import Infeasible
 from pluralis.publish import Publication
 from pluralis.release import Release
+from tables import policy_of
 
 SHARES = [0.21, 0.2, 0.18, 0.16, 0.14, 0.11]
 FORMS = ("anatomy", "msb", "decomposition", "sloms", "randomized-addition", "bsgi", "mondrian", "uad", "gd")
+BY_ANATOMY = policy_of({"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}, method="anatomy")
 
 
 def people(seed: int, rows: int) -> pl.DataFrame:
@@ -61,6 +68,12 @@ def released(table: pl.DataFrame, form: str, l: int, key: int = 1, **more: Any) 
     return publish(table, policy(form, l, **more), key=Key(bytes([key] * 32)), attacks=False)
 
 
+def with_others(attack: Attack, release: Release, others: Sequence[Release], table: pl.DataFrame) -> Result:
+    """What an attack gets of diseases by means of other releases."""
+    results = attack.run(release, table, Options(others=tuple(others)))
+    return next(result for result in results if result.attribute == "disease")
+
+
 def dealt(table: pl.DataFrame, l: int, seed: int) -> np.ndarray:
     """Groups from 1 of l or more rows, of different diseases where there are enough, numbered at random."""
     rng = np.random.default_rng(seed)
@@ -75,3 +88,25 @@ def dealt(table: pl.DataFrame, l: int, seed: int) -> np.ndarray:
 def dealt_multi(table: pl.DataFrame, l: int, seed: int) -> Release:
     sub = Sub(["age", "job", "town", "disease"], ["disease"], dealt(table, l, seed).tolist())
     return multi_release(table.to_dicts(), [sub, Sub(["insurer"])], [f"age, job, town -> disease : l={l}"])
+
+
+def published(asked: Iterable[tuple[pl.DataFrame, Policy]]) -> Iterator[Published]:
+    """Those tables that can be published, each under a key of its own."""
+    for i, (table, how) in enumerate(asked):
+        with suppress(Infeasible):
+            yield Published(publish(table, how, key=Key(bytes([i] * 32)), attacks=False), table)
+
+
+def breached(results: Iterable[Result]) -> list[str]:
+    return [result.question for result in results if result.breach]
+
+
+def check_quiet(attack: Attack, clean: Iterable[Published], least: int) -> None:
+    """Something is promised and measured of each, and nothing is broken; there are at least so many."""
+    made = 0
+    for one in clean:
+        results = attack.run(one.release, one.original, Options())
+        assert any(result.promised is not None and result.worst is not None for result in results)
+        assert not breached(results)
+        made += 1
+    assert made >= least

@@ -8,28 +8,24 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attacks.test_intersection import decomposed, people_of
+from attacks.handmade import decomposed, handmade, people_of
+from attacks.small import breached, check_quiet, published
 from multi import Sub, multi_release
 from naive_versatile import beliefs, highest
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.dependency import ATTACK, dependencies_of
-from pluralis.errors import Infeasible
 from pluralis.policy import Policy
 from pluralis.publish import publish
 from pluralis.randomness import Key
-from pluralis.release import Claim, Manifest, Release
+from pluralis.release import Claim, Release
 from pluralis.rules import Dependency
 from sketches_multi import filled, names_of, schema
 from tables import policy_of
 from worlds_decomposed import Tiny
 
 
-def run(release: Release, original: pl.DataFrame, **options: int) -> list[Result]:
-    return list(ATTACK.run(release, original, Options(**options)))
-
-
-def breached(results: list[Result]) -> list[str]:
-    return [result.question for result in results if result.breach]
+def run(release: Release, original: pl.DataFrame) -> list[Result]:
+    return list(ATTACK.run(release, original, Options()))
 
 
 # several tables -------------------------------------------------------------------------------------------------
@@ -69,30 +65,25 @@ def test_whoever_knows_the_left_side_needs_no_release() -> None:
 
 @pytest.mark.parametrize("method", ["gd", "uad"])
 def test_the_default_is_not_broken(method: str) -> None:
-    random, made = Random(1), 0
-    for i in range(30):
-        rows = random.choice([8, 24, 80])
-        kinds = [random.randrange(6) for _ in range(rows)]
-        people = pl.DataFrame(
-            {"q": [f"q{random.randrange(5)}" for _ in kinds], "x": [f"x{k}" for k in kinds],
-             "s": [f"s{k % 4}" for k in kinds], "z": [f"z{random.randrange(3)}" for _ in kinds]}
-        )  # fmt: skip
-        data = {
+    random = Random(1)
+    policy = Policy.of(
+        {
             "version": 1,
             "rules": ["q -> s : l=2", "z -> s : l=2"],
             "dependencies": ["x -> s"],
             "attributes": {"x": {"role": "quasi"}},
             "publish": {"method": method},
         }
-        try:
-            release = publish(people, Policy.of(data), key=Key(bytes([i] * 32)), attacks=False)
-        except Infeasible:
-            continue
-        results = run(release, people)
-        assert any(result.promised is not None and result.worst is not None for result in results)
-        assert not breached(results)
-        made += 1
-    assert made >= 20
+    )
+
+    def people() -> pl.DataFrame:
+        kinds = [random.randrange(6) for _ in range(random.choice([8, 24, 80]))]
+        return pl.DataFrame(
+            {"q": [f"q{random.randrange(5)}" for _ in kinds], "x": [f"x{k}" for k in kinds],
+             "s": [f"s{k % 4}" for k in kinds], "z": [f"z{random.randrange(3)}" for _ in kinds]}
+        )  # fmt: skip
+
+    check_quiet(ATTACK, published((people(), policy) for _ in range(30)), least=20)
 
 
 def test_agrees_with_all_worlds() -> None:
@@ -120,11 +111,6 @@ def test_agrees_with_all_worlds() -> None:
 # sets and slices ------------------------------------------------------------------------------------------------
 
 
-def with_dependencies(release: Release, *texts: str) -> Release:
-    parameters = {**release.manifest.parameters, "dependencies": list(texts)}
-    return Release(release.manifest.model_copy(update={"parameters": parameters}), release.tables)
-
-
 def noisy(random: Random, groups: int, planted: set[int]) -> tuple[Release, pl.DataFrame]:
     """Two jobs and two pays in each group, which go together; where planted, both jobs have one, the other is noise."""
     rows, group_of, sets = [], [], {}
@@ -137,8 +123,7 @@ def noisy(random: Random, groups: int, planted: set[int]) -> tuple[Release, pl.D
         group_of += [g, g]
         sets[g] = (frozenset(jobs), frozenset({pay, other}))
     tiny = Tiny(tuple(rows), tuple(group_of), sets)
-    release = decomposed(tiny, "none", [(("age",), "s1", 2)])
-    return with_dependencies(release, "s0 -> s1"), people_of(tiny)
+    return decomposed(tiny, "none", (("age",), "s1", 2), dependencies=["s0 -> s1"]), people_of(tiny)
 
 
 def test_planted_noise_is_struck_out() -> None:
@@ -171,21 +156,10 @@ def sliced(groups: list[tuple[list[str], list[str]]]) -> tuple[Release, pl.DataF
         "slice_1": pl.DataFrame(jobs, schema=["group", "job", "count"], orient="row"),
         "slice_2": pl.DataFrame(pays, schema=["group", "pay", "count"], orient="row"),
     }
-    roles = {"age": "quasi", "job": "sensitive", "pay": "sensitive", "group_1": "group", "group_2": "group"}
-    infos = [
-        {"name": name, "file": f"{name}.parquet",
-         "columns": [{"name": c, "role": roles.get(c, c), "attribute": c if c in ("age", "job", "pay") else None,
-                      "type": "number" if kind.is_numeric() else "text"} for c, kind in table.schema.items()]}
-        for name, table in tables.items()
-    ]  # fmt: skip
     claim = Claim(rule="", model="frequency", adversary=("age",), attribute="pay", l=2)
-    manifest = Manifest.model_validate(
-        {"method": "by hand", "variant": "none", "kind": "sliced", "rows": len(rows), "suppressed": 0,
-         "claims": [claim], "breaks": [], "tables": infos,
-         "parameters": {"l": {"job": 2, "pay": 2}, "dependencies": ["job -> pay"]}}
-    )  # fmt: skip
+    release = handmade("sliced", tables, [claim], ("job", "pay"), dependencies=["job -> pay"])
     people = [(job, job[0]) for some, _ in groups for job in some]
-    return Release(manifest, tables), pl.DataFrame(people, schema=["job", "pay"], orient="row").with_columns(age=0)
+    return release, pl.DataFrame(people, schema=["job", "pay"], orient="row").with_columns(age=0)
 
 
 def test_planted_slices_are_joined() -> None:
@@ -213,25 +187,23 @@ ATTRIBUTES |= {name: {"role": "sensitive", "l": 2} for name in ("job", "pay")}
 @pytest.mark.parametrize("method", ["bsgi", "mondrian", "decomposition", "sloms", "msb"])
 def test_no_false_alarm(method: str) -> None:
     """Nothing is promised of dependencies there; what is measured is shown."""
-    random, made = Random(5), 0
-    for i in range(12):
+    random = Random(5)
+    policy = policy_of(ATTRIBUTES, method=method, suppress=0.3)
+
+    def people() -> pl.DataFrame:
         kinds = random.sample([k % 8 for k in range(48)], 48)
-        people = pl.DataFrame(
+        return pl.DataFrame(
             {"age": [random.randint(1, 90) for _ in kinds], "job": [f"j{k}" for k in kinds],
              "pay": [f"p{k % 4}" for k in kinds]}
         )  # fmt: skip
-        try:
-            release = publish(
-                people, policy_of(ATTRIBUTES, method=method, suppress=0.3), key=Key(bytes([i] * 32)), attacks=False
-            )
-        except Infeasible:
-            continue
-        results = run(release, people)
+
+    clean = list(published((people(), policy) for _ in range(12)))
+    assert len(clean) >= 8
+    for one in clean:
+        results = run(*one)
         assert [result.attribute for result in results] == ["pay"] * len(results)
         assert results
         assert not breached(results)
-        made += 1
-    assert made >= 8
 
 
 def test_a_table_without_dependencies_gives_no_result() -> None:

@@ -1,17 +1,16 @@
-"""Cross-table intersection: golden releases, every world of tiny ones, planted violations, clean releases."""
+"""Cross-table intersection: golden releases, planted violations, clean releases."""
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 from typing import Any
 
 import polars as pl
 import pytest
 
-import worlds_tables
+from attacks.handmade import decomposed, people_of, sliced
+from attacks.small import breached, check_quiet, published
 from multi import Sub, multi_release
-from naive_versatile import beliefs, highest, worlds
 from paper.test_holes import PEOPLE, SLICES, STAFF, table_6
 from paper.test_versatile import RULES, TABLE_1, TABLES_2, release_of
 from pluralis.attacks import intersection
@@ -23,19 +22,13 @@ from pluralis.errors import Infeasible
 from pluralis.methods import method_for
 from pluralis.publish import assemble, publish
 from pluralis.randomness import Draw, Key
-from pluralis.release import Claim, Manifest, Release
-from sketches_multi import filled, schema
+from pluralis.release import Release
 from tables import DECOMPOSITION_1, SLOMS_1, policy_of
-from worlds_decomposed import Tiny, seen
-from worlds_decomposed import worlds as worlds_of_sets
+from worlds_decomposed import Tiny
 
 
 def run(release: Release, original: pl.DataFrame, **options: int) -> list[Result]:
     return list(ATTACK.run(release, original, Options(**options)))
-
-
-def breached(results: list[Result]) -> list[str]:
-    return [result.question for result in results if result.breach]
 
 
 # golden ---------------------------------------------------------------------------------------------------------
@@ -137,196 +130,6 @@ def test_s2_linked_slices() -> None:
     assert not breached(run(publish(SLOMS_1, policy_of(PEOPLE, **how), key=Key.test(), attacks=False), SLOMS_1))
 
 
-# every world of tiny releases -----------------------------------------------------------------------------------
-
-
-def test_multi_agrees_with_all_worlds() -> None:
-    random, compared = Random(1), 0
-    while compared < 60:
-        sketch = filled(random, *schema(random))
-        if sketch is None:
-            continue
-        release, people = sketch.release, pl.DataFrame(sketch.people)
-        possible = list(worlds(release))
-        for claim, result in zip(release.manifest.claims, run(release, people), strict=True):
-            assert result.note == "every world was counted"
-            believed = beliefs(possible, claim.adversary, claim.attribute or "")
-            real = {tuple(person[name] for name in claim.adversary) for person in sketch.people}
-            assert result.worst == pytest.approx(highest({key: believed[key] for key in real}))
-            assert result.breach == ((result.worst or 0) > 0.5 + 1e-9)
-        compared += 1
-
-
-def test_multi_rules_out_only_what_is_impossible() -> None:
-    """Propagation against all worlds: sound, and exact in most cases."""
-    random, compared, equal = Random(2), 0, 0
-    while compared < 60:
-        sketch = filled(random, *schema(random))
-        if sketch is None:
-            continue
-        release, rule = sketch.release, sketch.rule
-        piles = piles_of(release)
-        assert piles is not None
-        believed = beliefs(worlds(release), rule.knows, rule.protects)
-        asked = pl.DataFrame(list(believed), schema=list(rule.knows), orient="row")
-        known = {name: piles.code(name, asked[name]) for name in rule.knows}
-        may = candidates(piles, propagated(piles), known, rule.protects)
-        for flags, counter in zip(may, believed.values(), strict=True):
-            left = {piles.domains[rule.protects][i] for i, flag in enumerate(flags) if flag}
-            assert left >= set(counter)
-            equal += left == set(counter)
-            compared += 1
-    assert equal > 0.9 * compared
-
-
-def decomposed(tiny: Tiny, mode: Any, claims: list[tuple[tuple[str, ...], str, int]]) -> Release:
-    """Tables of sets as a release."""
-    tables = tiny.tables(mode)
-    roles: dict[str, Any] = {"group": "group", "count": "count", "attribute": "attribute", "age": "quasi"}
-    infos = []
-    for name, table in tables.items():
-        columns = []
-        for column, kind in table.schema.items():
-            secret = column in tiny.names or (name.startswith("sensitive_") and column == "value")
-            role = "sensitive" if secret else roles.get(column, "value")
-            of = column if column in tiny.names else name.removeprefix("sensitive_") if secret else None
-            columns.append(
-                {"name": column, "role": role, "type": "number" if kind.is_numeric() else "text",
-                 "attribute": of, "exact": True if role == "quasi" else None}
-            )  # fmt: skip
-        infos.append({"name": name, "file": f"{name}.parquet", "columns": columns})
-    told = [Claim(rule="", model="candidates", adversary=known, attribute=of, l=l) for known, of, l in claims]
-    domains = {name: {"name": name, "role": "sensitive", "type": "text"} for name in tiny.names}
-    manifest = Manifest.model_validate(
-        {"method": "by hand", "variant": "none", "kind": "decomposed", "rows": len(tiny.rows), "suppressed": 0,
-         "claims": told, "breaks": (), "tables": infos,
-         "parameters": {"l": dict.fromkeys(tiny.names, 2), "primary": "s0", "domains": domains}}
-    )  # fmt: skip
-    return Release(manifest, tables)
-
-
-def people_of(tiny: Tiny) -> pl.DataFrame:
-    return pl.DataFrame(list(tiny.rows), schema=tiny.names, orient="row").with_columns(age=pl.int_range(pl.len()))
-
-
-def tiny_sets(random: Random) -> Tiny | None:
-    groups = random.choice([2, 3])
-    rows, group_of = [], []
-    for group in range(1, groups + 1):
-        for primary in random.sample("abcd", 2):
-            rows.append((primary, random.choice("xyz")))
-            group_of.append(group)
-    sets = {}
-    for group in range(1, groups + 1):
-        held = [row for row, of in zip(rows, group_of, strict=True) if of == group]
-        second = {row[1] for row in held} | set(random.sample("xyz", random.choice([0, 1, 1])))
-        sets[group] = (frozenset(row[0] for row in held), frozenset(second))
-    return Tiny(tuple(rows), tuple(group_of), sets) if all(len(s[1]) > 1 for s in sets.values()) else None
-
-
-def test_decomposed_agrees_with_all_worlds() -> None:
-    random, breaches, compared = Random(3), 0, 0
-    while compared < 60:
-        tiny = tiny_sets(random)
-        if tiny is None or len(list(worlds_of_sets(tiny, "joint"))) > 2000:
-            continue
-        original = pl.DataFrame(list(tiny.rows), schema=tiny.names, orient="row").with_columns(
-            age=pl.int_range(pl.len())
-        )
-        for known, mode in (((), "joint"), (("s0",), "joint"), ((), "marginals")):
-            (result,) = run(decomposed(tiny, mode, [(("age", *known), "s1", 2)]), original)
-            places = seen(tiny, mode, [0] if known else [], 1)
-            fewest = min(len(place.candidates) for place in places.values())
-            share = max(float(place.share) for place in places.values())
-            whole = Counter((row[0] if known else "", row[1]) for row in tiny.rows)
-            of = Counter(row[0] if known else "" for row in tiny.rows)
-            joint = max(n / of[key] for (key, _), n in whole.items()) if known else 0.0
-            assert result.worst == pytest.approx(max(share, 1 / fewest, joint))
-            candidates_of = [
-                len(places[group, (row[0],) if known else ()].candidates)
-                for group, row in zip(tiny.group_of, tiny.rows, strict=True)
-            ]
-            assert result.success == pytest.approx(sum(1 / n for n in candidates_of) / len(candidates_of))
-            breaches += result.breach
-        compared += 1
-    assert breaches > 20
-
-
-def sliced(random: Random, rows: int = 6, linked: bool = False) -> tuple[Release, pl.DataFrame]:
-    """Two classes of three rows, two slices: (s0, s1) and (s2), groups by hand."""
-    people = pl.DataFrame(
-        {
-            "age": [10, 10, 10, 50, 50, 50][:rows],
-            **{name: [random.choice("abc") for _ in range(rows)] for name in ("s0", "s1", "s2")},
-        }
-    )
-    groups = {f"group_{i}": random.sample([1, 1, 1, 2, 2, 2][:rows], rows) for i in (1, 2)}
-    whole = people.with_columns(**{name: pl.Series(of) for name, of in groups.items()})
-    quasi = whole.select(pl.col("age").cast(pl.String), "group_1", "group_2").sort("age", "group_1", "group_2")
-    tables = {"quasi": quasi}
-    for i, names in ((1, ["s0", "s1"]), (2, ["s2"])):
-        mine = whole.select(pl.col(f"group_{i}").alias("group"), *names)
-        if linked or len(names) == 1:
-            tables[f"slice_{i}"] = mine.group_by(pl.all()).len("count").sort(pl.all())
-        else:
-            apart = mine.unpivot(index="group", variable_name="attribute").group_by(pl.all()).len("count")
-            tables[f"slice_{i}"] = apart.sort("group", "attribute", "value")
-    tables = {name: table.with_columns(pl.col("^count$").cast(pl.Int64)) for name, table in tables.items()}
-    roles: dict[str, str] = {"age": "quasi", "s0": "sensitive", "s1": "sensitive", "s2": "sensitive"}
-    roles |= dict.fromkeys(("group", "group_1", "group_2"), "group")
-    infos = [
-        {"name": name, "file": f"{name}.parquet",
-         "columns": [{"name": c, "role": roles.get(c, c), "attribute": c if c in ("age", "s0", "s1", "s2") else None,
-                      "type": "number" if t.is_numeric() or c == "age" else "text"} for c, t in table.schema.items()]}
-        for name, table in tables.items()
-    ]  # fmt: skip
-    told = [
-        Claim(rule="", model="frequency", adversary=("age", *known), attribute=of, l=2)
-        for of, known in (("s2", ()), ("s2", ("s0",)), ("s1", ("s0",)), ("s0", ("s1", "s2")))
-    ]
-    domains = {name: {"name": name, "role": "sensitive", "type": "text"} for name in ("s0", "s1", "s2")}
-    manifest = Manifest.model_validate(
-        {"method": "by hand", "variant": "none", "kind": "sliced", "rows": rows, "suppressed": 0, "claims": told,
-         "breaks": (), "tables": infos, "parameters": {"l": {"s0": 2, "s1": 2, "s2": 2}, "domains": domains}}
-    )  # fmt: skip
-    return Release(manifest, tables), people
-
-
-@pytest.mark.parametrize("linked", [False, True])
-def test_sliced_agrees_with_all_worlds(linked: bool) -> None:
-    """Worlds count people of a class, as the attack does: the highest posterior over all that may be known."""
-    random = Random(4)
-    for _ in range(6):
-        release, people = sliced(random, linked=linked)
-        for result in run(release, people):
-            known = [name for name in result.adversary if name != "age"]
-            tallies = all_places(release, people, known, result.attribute or "")
-            most = max(max(counter.values()) / counter.total() for counter in tallies.values())
-            assert result.worst is not None
-            assert result.worst == pytest.approx(max(most, 1 / min(map(len, tallies.values()))))
-            expected = sum(max(counter.values()) for counter in tallies.values())
-            assert result.success == pytest.approx(expected / sum(counter.total() for counter in tallies.values()))
-
-
-def all_places(release: Release, people: pl.DataFrame, known: list[str], target: str) -> dict[Any, Counter[Any]]:
-    """For each class and known values: how often each value, over every way to hand values out."""
-    published = list(release.tables["quasi"].iter_rows(named=True))
-    tallies: dict[Any, Counter[Any]] = {}
-    wanted = {target, *known}
-    for age in people["age"].unique():
-        mine = [row for row in published if row["age"] == str(age)]
-        for row in mine:  # each row's values are a draw from its groups
-            draws: list[tuple[dict[str, Any], float]] = [({}, 1.0)]
-            for column, hands in worlds_tables._hands(release):
-                held = hands[row[column]]
-                if wanted & set(held[0]):
-                    draws = [({**d, **hand}, p / len(held)) for d, p in draws for hand in held]
-            for values, p in draws:
-                key = (age, *(values[name] for name in known))
-                tallies.setdefault(key, Counter())[values[target]] += p  # type: ignore[assignment]
-    return tallies
-
-
 # planted and clean ----------------------------------------------------------------------------------------------
 
 
@@ -396,12 +199,10 @@ def test_planted_sets_are_found() -> None:
         tiny = Tiny(
             tuple(row for both in held for row in both), tuple(g + 1 for g in range(groups) for _ in "ab"), sets
         )
-        original = pl.DataFrame(list(tiny.rows), schema=tiny.names, orient="row").with_columns(
-            age=pl.int_range(pl.len())
-        )
+        original = people_of(tiny)
         for mode, l in (("joint", 2), ("marginals", 4)):
             known = ("s0",) if mode == "joint" else ()
-            (result,) = run(decomposed(tiny, mode, [(("age", *known), "s1", l)]), original)
+            (result,) = run(decomposed(tiny, mode, (("age", *known), "s1", l)), original)
             assert result.breach
         found += 1
 
@@ -466,39 +267,22 @@ CLEAN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("method", CLEAN)
 def test_clean_releases_stay_quiet(method: str) -> None:
-    random, made = Random(8), 0
+    random = Random(8)
     attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}}
     attributes |= {name: {"role": "sensitive", "l": 2} for name in ("job", "pay")}
-    for i in range(70):
-        people = random_people(random, random.choice([8, 12, 20, 30]))
-        policy = policy_of(attributes, method=method, **CLEAN[method])
-        try:
-            release = publish(people, policy, key=Key(bytes([i] * 32)), attacks=False)
-        except Infeasible:
-            continue
-        results = run(release, people)
-        assert any(result.promised is not None and result.worst is not None for result in results)
-        assert not breached(results)
-        made += 1
-    assert made >= 60
+    policy = policy_of(attributes, method=method, **CLEAN[method])
+    asked = ((random_people(random, random.choice([8, 12, 20, 30])), policy) for _ in range(70))
+    check_quiet(ATTACK, published(asked), least=60)
 
 
 @pytest.mark.parametrize("method", ["gd", "uad", "single-attribute"])
 def test_clean_multi_releases_stay_quiet(method: str) -> None:
-    random, made = Random(9), 0
+    random = Random(9)
     rules = [["age -> job : l=2", "job -> pay : l=2"], ["age, sex -> pay : l=2", "pay -> job : l=2"]]
-    for i in range(36):
-        people = random_people(random, random.choice([6, 8, 20] if method == "single-attribute" else [6, 8, 20, 60]))
-        policy = policy_of({}, rules=rules[i % 2], method=method, others="drop")
-        try:
-            release = publish(people, policy, key=Key(bytes([i] * 32)), attacks=False)
-        except Infeasible:
-            continue
-        results = run(release, people)
-        assert any(result.promised is not None and result.worst is not None for result in results)
-        assert not breached(results)
-        made += 1
-    assert made >= 27
+    policies = [policy_of({}, rules=both, method=method, others="drop") for both in rules]
+    sizes = [6, 8, 20] if method == "single-attribute" else [6, 8, 20, 60]
+    asked = ((random_people(random, random.choice(sizes)), policies[i % 2]) for i in range(36))
+    check_quiet(ATTACK, published(asked), least=27)
 
 
 def test_targets_are_drawn_where_there_are_many() -> None:

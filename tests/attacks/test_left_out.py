@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plants import DISEASES, KINDS, QUASI, Published, by_hand, claim, clean, people_in_groups
+from plants import DISEASES, KINDS, QUASI, Published, by_hand, claim, people_in_groups
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.left_out import ATTACK
 from pluralis.publish import publish
@@ -127,9 +127,3 @@ def test_people_left_out_at_random_are_guessed_like_everybody(kind: str) -> None
         assert result.success <= result.blind + 1e-9
         assert not result.above_chance
         assert not result.breach
-
-
-def test_clean_releases_raise_no_alarm() -> None:
-    for one in clean():
-        if ATTACK.applies(one.release):
-            assert not [r for r in ATTACK.run(one.release, one.original, OPTIONS) if r.breach]

@@ -1,4 +1,4 @@
-"""Linkage: how many rows a person may be, by hand, planted and clean."""
+"""Linkage: how many rows a person may be, by hand and planted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from attacks.test_knowledge import covers, tiny
-from plants import KINDS, QUASI, Published, by_hand, claim, clean, clean_by_hand, people_in_groups
+from plants import KINDS, QUASI, Published, by_hand, claim, clean_by_hand, people_in_groups
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.linkage import ATTACK
 from pluralis.publish import publish
@@ -63,21 +63,6 @@ def test_planted_small_groups_are_found(kind: str) -> None:
     for seed in range(30):
         found = [result for result in run(planted_small_group(kind, seed)) if result.breach]
         assert found, seed
-
-
-def test_clean_releases_raise_no_alarm() -> None:
-    for one in clean():
-        assert not [result for result in run(one) if result.breach]
-
-
-@pytest.mark.parametrize("kind", ["generalized", "sliced"])
-def test_clean_groups_raise_no_alarm(kind: str) -> None:
-    """Promises of all kinds that hold: k is promised in every one of 200."""
-    for seed in range(100):
-        one = clean_by_hand(kind, seed)
-        results = run(one)
-        assert [result for result in results if result.promised is not None]
-        assert not [result for result in results if result.breach]
 
 
 def test_planted_labels_of_few_rows_are_found() -> None:

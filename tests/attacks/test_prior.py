@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plants import clean
 from pluralis.addition import Design, posteriors
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.prior import ATTACK
@@ -118,10 +117,6 @@ def test_beliefs_are_bayes_rule_over_all_draws() -> None:
 
 
 def test_clean_releases_raise_no_alarm() -> None:
-    mine = [one for one in clean() if ATTACK.applies(one.release)]
-    assert len(mine) >= 30
-    for one in mine:
-        assert not [result for result in ATTACK.run(one.release, one.original, OPTIONS) if result.breach]
-    for seed in range(170):  # more of the only kind that it applies to
+    for seed in range(170):  # with those of test_clean.py, 200
         people = table(np.random.default_rng(seed), 60, [0.3, 0.25, 0.25, 0.2])
         assert not overall(released(people, 2, seed), people).breach

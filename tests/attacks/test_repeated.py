@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from attacks.small import FORMS, dealt_multi, people, policy, released
+from attacks.small import BY_ANATOMY, FORMS, dealt_multi, people, policy, released, with_others
 from pluralis import Key, Policy, key_for, publish
 from pluralis.attacks import attack
 from pluralis.attacks.base import Options, Result
@@ -20,17 +21,13 @@ from pluralis.attacks.repeated import ATTACK
 from pluralis.release import Release
 
 DRAWN = ("anatomy", "msb", "decomposition", "bsgi", "randomized-addition")  # labels of sloms cover too many rows
+repeated = partial(with_others, ATTACK)
 
 
 def beyond(result: Result, l: int) -> bool:
     """Whether fewer than l values remain of somebody. That breaks no promise: they are about a release alone."""
     assert (result.promised, result.breach) == (None, False)
     return result.worst is not None and result.worst > 1 / l
-
-
-def repeated(release: Release, others: Sequence[Release], table: pl.DataFrame) -> Result:
-    results = ATTACK.run(release, table, Options(others=tuple(others)))
-    return next(result for result in results if result.attribute == "disease")
 
 
 @pytest.mark.parametrize("form", DRAWN)
@@ -105,9 +102,7 @@ def test_what_remains_is_what_both_leave() -> None:
                 "disease": [f"d{v}" for v in rng.permutation(rows) % 4],
             }
         )
-        attributes: dict[str, Any] = {"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
-        plan = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
-        both = [publish(table, plan, key=Key(bytes([k + 1] * 32)), attacks=False) for k in (seed, seed + 100)]
+        both = [publish(table, BY_ANATOMY, key=Key(bytes([k + 1] * 32)), attacks=False) for k in (seed, seed + 100)]
         sets = [_possible(release) for release in both]
         left = [sets[0][job] & sets[1][job] for job in table["job"]]
         alone = [sets[0][job] for job in table["job"]]
@@ -129,9 +124,7 @@ def test_in_all_worlds_of_both_somebody_is_as_sure_as_it_says() -> None:
     for seed in range(30):
         rng = np.random.default_rng(seed)
         table = pl.DataFrame({"job": [f"j{i}" for i in range(6)], "disease": [f"d{v}" for v in rng.permutation(6) % 5]})
-        attributes: dict[str, Any] = {"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
-        plan = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
-        both = [publish(table, plan, key=Key(bytes([k + 1] * 32)), attacks=False) for k in (seed, seed + 100)]
+        both = [publish(table, BY_ANATOMY, key=Key(bytes([k + 1] * 32)), attacks=False) for k in (seed, seed + 100)]
         worlds = fitting(table, both)
         tops = [max(Counter(column).values()) / len(worlds) for column in zip(*worlds, strict=True)]
         (found,) = ATTACK.run(both[0], table, Options(others=(both[1],)))

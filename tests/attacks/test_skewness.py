@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plants import DISEASES, KINDS, by_hand, clean, people_in_groups, with_values
+from plants import DISEASES, KINDS, by_hand, people_in_groups, with_values
 from pluralis.attacks.base import Options
 from pluralis.attacks.holdings import AT, PEOPLE, Held
 from pluralis.attacks.skewness import ATTACK, measured
@@ -113,10 +113,3 @@ def test_numbers_close_to_each_other() -> None:
     (result,) = ATTACK.run(release, people, OPTIONS)
     assert "50.0% of people in groups whose values lie within a tenth of the range" in (result.note or "")
     assert "earth mover's" in (result.note or "")
-
-
-def test_clean_releases_promise_nothing_here() -> None:
-    for one in clean():
-        results = ATTACK.run(one.release, one.original, OPTIONS)
-        assert results
-        assert not [result for result in results if result.breach]

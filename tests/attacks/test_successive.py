@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
 
-from attacks.small import dealt_multi, people, policy, released
+from attacks.small import BY_ANATOMY, dealt_multi, people, policy, released, with_others
 from attacks.test_repeated import beyond, fitting
-from pluralis import Key, Policy, publish
-from pluralis.attacks.base import Options, Result
+from pluralis import Key, publish
+from pluralis.attacks.base import Options
 from pluralis.attacks.successive import ATTACK
 from pluralis.errors import Infeasible
 from pluralis.release import Release, canonical_order
 
 CHANGING = ("anatomy", "msb", "decomposition", "bsgi")
-
-
-def successive(release: Release, others: Sequence[Release], table: pl.DataFrame) -> Result:
-    results = ATTACK.run(release, table, Options(others=tuple(others)))
-    return next(result for result in results if result.attribute == "disease")
+successive = partial(with_others, ATTACK)
 
 
 @pytest.mark.parametrize("form", CHANGING)
@@ -118,11 +113,9 @@ def test_in_all_worlds_of_both_somebody_is_as_sure_as_it_says() -> None:
     for seed in range(30):
         rng = np.random.default_rng(seed)
         table = pl.DataFrame({"job": [f"j{i}" for i in range(8)], "disease": [f"d{v}" for v in rng.permutation(8) % 4]})
-        attributes: dict[str, Any] = {"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
-        plan = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
-        before = publish(table, plan, key=Key(bytes([seed + 1] * 32)), attacks=False)
+        before = publish(table, BY_ANATOMY, key=Key(bytes([seed + 1] * 32)), attacks=False)
         try:
-            after = publish(table.head(6), plan, key=before.key, attacks=False)
+            after = publish(table.head(6), BY_ANATOMY, key=before.key, attacks=False)
         except Infeasible:
             continue
         worlds = fitting(table, [before, after])
