@@ -21,6 +21,7 @@ import polars as pl
 from pluralis.release import Release
 
 SAMPLE = 20_000  # people attacked, where all would take too long
+OFTENER = "more often than promised"
 SLACK = 1e-9  # by which a share may exceed what was promised: rounding
 
 
@@ -76,6 +77,15 @@ class Result:
         return self.promised is not None and self.worst is not None and self.worst > self.promised + SLACK
 
     @property
+    def oftener(self) -> bool:
+        """Whether guesses came true more often than promised, beyond chance, though none was surer.
+
+        A claim takes the rows of a group to be equally likely. Where values go with what is known, they are not.
+        """
+        sure, _ = interval(self.success, self.targets)
+        return self.promised is not None and not self.breach and sure > self.promised + SLACK
+
+    @property
     def above_chance(self) -> bool:
         """Whether it did better than somebody without the release, beyond the chance of the sample."""
         return self.low > self.blind + SLACK
@@ -87,6 +97,8 @@ class Result:
             return "breach"
         if not self.above_chance:
             return "no better than blind"
+        if self.oftener:
+            return OFTENER
         return "above chance" if self.promised is None else "within the promise"
 
     def to_dict(self) -> dict[str, Any]:

@@ -47,7 +47,8 @@ def _rounded(result: Result) -> Result:
 
 
 def not_stopped(release: Release, results: Sequence[Result] | None, people: int) -> Iterator[str]:
-    """A sentence for each thing that attacks got beyond chance and no promise bounds; and which were not run.
+    """A sentence for each thing that attacks got beyond chance and no promise bounds, or more often than promised; and
+    which were not run.
 
     `people` is how many have a row in the release.
     """
@@ -80,11 +81,18 @@ def _sentence(of: str, result: Result, people: int) -> str:
     "definetti: 82 % of people's job guessed right; blind guess 13 %"
     >>> _sentence(of, Result("definetti", "", 999, False, 0.817, 0.817, 0.817, 0.134), 999)
     "definetti: people's job guessed right, more often than by a blind guess"
+    >>> often = Result("homogeneity", "", 5_000, True, 0.25, 0.24, 0.26, 0.134, promised=0.2, worst=0.2)
+    >>> print(_sentence("homogeneity: people's job guessed right", often, 30_162))
+    homogeneity: 25 % of people's job guessed right, above the 20 % of equally likely rows; blind guess 13 %
     """
     name, _, subject = of.partition(": ")
     if min(result.targets, people) < PEOPLE:
         return f"{name}: {subject}, more often than by a blind guess"
-    return f"{name}: {_percent(result.success)} of {subject}; blind guess {_percent(result.blind)}"
+    right, blind = _percent(result.success), _percent(result.blind)
+    if not result.oftener:
+        return f"{name}: {right} of {subject}; blind guess {blind}"
+    bound = _percent(result.promised or 0.0)
+    return f"{name}: {right} of {subject}, above the {bound} of equally likely rows; blind guess {blind}"
 
 
 def _percent(share: float) -> str:
@@ -101,7 +109,7 @@ def _percent(share: float) -> str:
 def _bounded(manifest: Manifest, result: Result) -> bool:
     """Whether nobody is guessed with more than a claim allows to whoever knows as much."""
     if result.promised is not None:
-        return True
+        return not result.oftener
     about = [claim for claim in manifest.claims if claim.attribute == result.attribute and claim.attribute is not None]
     bounds = [_bound(claim) for claim in about if {*result.adversary} <= {*claim.adversary}]
     bound = min((bound for bound in bounds if bound is not None), default=None)

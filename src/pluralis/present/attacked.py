@@ -9,16 +9,21 @@ from rich.markup import escape
 from rich.table import Table
 
 from pluralis.attacks import Result, attacks
+from pluralis.attacks.base import OFTENER
 from pluralis.attacks.publication import ELSEWHERE
 from pluralis.release import Release
 
-MARKED = {"breach": "[bold red]BREACH[/]", "above chance": "[yellow]above chance[/]"}
+MARKED = {
+    "breach": "[bold red]BREACH[/]",
+    OFTENER: f"[bold yellow]{OFTENER}[/]",
+    "above chance": "[yellow]above chance[/]",
+}
 
 
 def show_results(
     console: Console, results: Sequence[Result], release: Release, only: Collection[str] = (), others: int = 0
 ) -> None:
-    """A line for each question, breaches last, so that they are seen; and which attacks had none.
+    """A line for each question, the worst last, so that they are seen; and which attacks had none.
 
     `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had.
     """
@@ -26,7 +31,7 @@ def show_results(
     for header in ("attack", "question", "right", "interval", "blind", "worst", "promised", "", "weakest"):
         right = header in ("right", "blind", "worst", "promised")
         table.add_column(header, justify="right" if right else "left", overflow="fold")
-    for result in sorted(results, key=lambda result: result.breach):
+    for result in sorted(results, key=lambda result: (result.breach, result.oftener)):
         table.add_row(
             result.attack,
             escape(result.question),
@@ -44,6 +49,12 @@ def show_results(
         console.print(f"\n[bold red]{breaches} of {len(results)} results exceed what was promised.[/]")
     else:
         console.print(f"\n[green]No promise is exceeded[/] ({len(results)} questions asked).")
+    if often := sum(result.oftener for result in results):
+        console.print(
+            f"[bold yellow]{often} of {len(results)} guesses came true more often than promised[/], though none was "
+            "surer: a promise takes the rows of a group to be equally likely, and secrets go with what is known.",
+            soft_wrap=True,
+        )
     for said, names in _silent({result.attack for result in results}, release, only, others).items():
         if names:
             console.print(f"[dim]{said} {', '.join(names)}.[/]")

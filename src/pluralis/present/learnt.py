@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from pluralis.attacks import Result
+from pluralis.attacks.base import OFTENER
 from pluralis.attacks.exposure import WEAKEST, Exposure
 from pluralis.present.charts import NOTHING, Html, joined, named, share, table, tag
 from pluralis.present.dots import MOST, dots, sureness
@@ -16,11 +17,13 @@ from pluralis.present.pieces import figure, section
 
 WHO = "Who learns what"
 LEARNT = "learnt"  # the id of its section
-STANDING = ("breach", "above chance", "within the promise", "no better than blind")  # in this order
+STANDING = ("breach", OFTENER, "above chance", "within the promise", "no better than blind")  # in this order
 HOW = (
     "Adversaries were played against this release. A dot is the share of people they guessed right, with its 95\xa0% "
     "interval where the people are a sample; the diamond is the best guess without the release. A promise bounds the "
-    "surest guess of all, the cross: it must not lie beyond the tick. Where there is no tick, nothing is promised."
+    "surest guess of all, the cross: it must not lie beyond the tick. Where there is no tick, nothing is promised. "
+    "A promise takes the rows of a group to be equally likely. Where secrets go with what is known, they are not, and "
+    "a dot may lie beyond the tick: more often than promised."
 )
 SURE = (
     "The surest guess of a group is the highest probability that any value gets for any of its rows. By the group "
@@ -55,7 +58,7 @@ def _row(result: Result) -> list[str]:
     note = [tag("span", result.note, class_="note")] if result.note else []
     where = [tag("span", f"Weakest: {result.witness}", class_="note")] if result.witness else []
     interval = f"{share(result.low)} to {share(result.high)}" if result.sampled else "all people"
-    bad = result.standing == "breach"
+    bad = result.standing in ("breach", OFTENER)
     return [
         tag("span", result.attack, class_="whole"),
         joined([named(result.question, 160), *note, *where]),
