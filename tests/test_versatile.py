@@ -51,6 +51,12 @@ def shows(release: Publication) -> list[set[str]]:
     return sorted(found.values(), key=sorted)
 
 
+def test_37_rules_that_go_in_circles_are_kept_and_said(people: pl.DataFrame) -> None:
+    circle = ("age, diagnosis -> insurer : l=2", "age, insurer -> diagnosis : l=3")
+    assert any("Rules go in circles" in note for note in published(people, policy(*circle, method="gd")).notes)
+    assert not any("circles" in note for note in published(people, policy(circle[0], method="gd")).notes)
+
+
 # what is published ------------------------------------------------------------------------------------------------
 
 RULES = ("age, diagnosis -> zipcode : l=4", "gender, hospital -> diagnosis : l=3", "zipcode, insurer -> age : l=5")

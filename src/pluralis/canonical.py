@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import polars as pl
 
@@ -33,10 +34,12 @@ def canonical(
     table = canonical_spellings(text, fold_case=attribute.case == "fold")
     changed = table.filter(pl.col("text") != pl.col("spelling"))
     if changed.height:
-        first = changed.row(0)
+        one, other = changed.row(0)
+        alike = normalize("NFC", one) == normalize("NFC", other)  # on a screen
+        shown = ascii if alike else repr
         notes.append(
             f"{name}: {changed.height:,} spelling{'s' * (changed.height > 1)} merged with another, "
-            f"such as {first[0]!r} with {first[1]!r}."
+            f"such as {shown(one)} with {shown(other)}."
         )
         text = text.replace_strict(table["text"], table["spelling"], default=None)
     return text.set(text == "", None).rename(name)

@@ -15,6 +15,7 @@ import os
 import secrets
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -44,6 +45,14 @@ def check_target(target: Path, *, replace: bool, mark: str) -> None:
         raise OutputError(f"{target.parent} is not a folder. Create it first.")
     if target.name in ("", ".", "..") or target.name.startswith("."):
         raise OutputError(f"{target} cannot be the name of a release. Choose a plain name.")
+
+
+def require_writable(folder: Path) -> None:
+    """Refuse a folder in which nothing can be made, before work is done for it."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".pluralis-", dir=folder)).rmdir()
+    except OSError as error:
+        raise OutputError(f"Nothing can be written to {folder}: {error.strerror}. Choose another place.") from None
 
 
 class Stage:

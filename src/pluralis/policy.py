@@ -396,7 +396,7 @@ def _explain(document: Document, problem: Any) -> str:
     """One problem as a sentence with its line and remedy."""
     fault = problem.get("ctx", {}).get("error")
     place: Place = fault.place if isinstance(fault, _Fault) else tuple(problem["loc"])
-    named = ".".join(str(part) for part in place if part not in _UNION_PARTS)
+    named = ".".join(str(part) for i, part in enumerate(place) if not _is_tag(place, i))
     where = document.where(place) + (f", {named}" if named else "")
     kind = problem["type"]
     if kind == "extra_forbidden":
@@ -409,7 +409,9 @@ def _explain(document: Document, problem: Any) -> str:
     return f"{where}: {message} {_REMEDIES.get(kind, '')}".strip()
 
 
-_UNION_PARTS = ("word", "value")
+def _is_tag(place: Place, i: int) -> bool:
+    """Whether a part of a place stands in no policy: it says which of several forms was read."""
+    return place[i] in ("word", "value") or (i > 2 and place[i - 1] == "hierarchy")
 
 
 def _known_keys(place: Place) -> list[str]:

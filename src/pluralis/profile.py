@@ -14,6 +14,7 @@ import polars as pl
 from pluralis.correlation import mean_square_contingency
 from pluralis.dependencies import Coded, pairs, singles
 from pluralis.eligibility import largest_l
+from pluralis.errors import InputError
 from pluralis.io import read_table
 from pluralis.labels import number_text
 from pluralis.rules import Dependency
@@ -62,6 +63,8 @@ class Profile:
 def profile(source: object) -> Profile:
     """Look at a table (a path or a frame) column by column."""
     frame = read_table(source)
+    if not frame.height:
+        raise InputError("The table has no rows. There is nothing to look at.")
     text = {name: _tidy(frame[name]) for name in frame.columns}
     columns = tuple(_profile_column(name, series) for name, series in text.items())
     tidy = pl.DataFrame(text)

@@ -28,6 +28,7 @@ from pluralis.labels import interval_label, number_text
 from pluralis.policy import Policy
 
 Codes = npt.NDArray[np.int32]
+MANY_ROWS = 100  # of one person, on average: a column with fewer values names no people
 
 
 @dataclass(frozen=True)
@@ -227,8 +228,9 @@ def _warn_of_repeated_people(frame: pl.DataFrame, policy: Policy, notes: list[st
     if policy.person is not None:
         return
     for name in policy.named("identifier"):
-        repeated = frame.height - frame[name].n_unique()
-        if repeated:
+        different = frame[name].n_unique()
+        repeated = frame.height - different
+        if repeated and MANY_ROWS * different > frame.height:
             notes.append(
                 f"{name}: {repeated:,} rows repeat an earlier identifier. If it names people, add `person: "
                 f"{name}` so that "
@@ -240,6 +242,7 @@ def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> C
     name = series.name
     whole = series.dtype.is_integer() and (attribute.bin is None or float(attribute.bin).is_integer())
     if attribute.bin is not None:
+        _require_digits(series, attribute.bin)
         series = _bin_starts(series.cast(pl.Float64), attribute.bin)
     codes, domain = _ranks(series)
     has_missing = series.null_count() > 0
@@ -283,6 +286,16 @@ def _ranks(series: pl.Series) -> tuple[Codes, pl.Series]:
         ranks = domain.search_sorted(series.fill_null(domain[0] if domain.len() else 0))
         ranks = ranks.set(series.is_null(), domain.len()) if series.null_count() else ranks
     return ranks.fill_null(domain.len()).cast(pl.Int32).to_numpy().astype(np.int32), domain
+
+
+def _require_digits(numbers: pl.Series, width: float) -> None:
+    """Refuse bins that are finer than the numbers are written."""
+    largest = float(numbers.cast(pl.Float64).abs().max() or 0.0)  # type: ignore[arg-type]
+    if largest >= 2**53 * width:
+        raise PolicyError(
+            f"attributes.{numbers.name}.bin: {width:g} is finer than the digits of {largest:g}, which is a value of "
+            "the column. Use a wider bin, or none."
+        )
 
 
 def _bin_starts(numbers: pl.Series, width: float) -> pl.Series:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,36 @@ def test_init_proposes_bins_for_sensitive_numbers(pluralis: Any, here: Path) -> 
 
 def test_version(pluralis: Any) -> None:
     assert pluralis("--version").out.startswith("pluralis 0.")
+
+
+def test_the_module_is_the_command() -> None:
+    ran = subprocess.run([sys.executable, "-m", "pluralis", "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("pluralis 0.")
+
+
+def test_25_a_table_without_rows_is_not_looked_at(pluralis: Any, here: Path) -> None:
+    (here / "empty.csv").write_text("age,disease\n")
+    for command in (("profile", "empty.csv"), ("init", "empty.csv", "-o", "empty.yaml")):
+        assert (pluralis(*command).code, "The table has no rows" in pluralis(*command).err) == (2, True)
+    assert not (here / "empty.yaml").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc, in which nobody can make a folder: Linux")
+def test_a_place_that_cannot_be_written_is_refused_before_the_table_is_read(pluralis: Any) -> None:
+    ran = pluralis("publish", "no such table.csv", "--policy", "policy.yaml", "--out", "/proc/release")
+    assert ran.code == 2
+    assert "Nothing can be written to /proc" in ran.err
+
+
+def test_an_interrupted_publication_says_so(pluralis: Any, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("pluralis.publish"), "encode_clean", interrupted)
+    ran = publish(pluralis)
+    assert ran.code == 130
+    assert "Interrupted. No release was written." in ran.err
+    assert sorted(path.name for path in here.iterdir()) == ["policy.yaml", "table.csv"]
 
 
 def test_methods(pluralis: Any) -> None:

@@ -108,6 +108,12 @@ def test_39_a_missing_leaf_is_named(tmp_path: Path) -> None:
         publish(PATIENTS, Policy.of(data, folder=tmp_path), key=Key.test())
 
 
+def test_a_place_is_named_as_it_is_written() -> None:
+    refused(
+        GOOD.replace("type: number", "type: number, hierarchy: {intervals: [0]}"), "age.hierarchy.intervals.0: Input"
+    )
+
+
 def test_intervals_must_nest() -> None:
     refused(GOOD.replace("type: number", "type: number, hierarchy: {intervals: [5, 12]}"), "12 is not a multiple of 5")
 

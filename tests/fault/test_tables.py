@@ -11,7 +11,7 @@ import pytest
 
 from pluralis.audit import audit
 from pluralis.audit.definitions import diversity
-from pluralis.errors import Infeasible, InputError, PluralisError
+from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError
 from pluralis.methods import methods
 from pluralis.metrics import measure
 from pluralis.publish import publish
@@ -90,6 +90,20 @@ def test_33_one_person_twice_without_a_person_column() -> None:
     table = pl.concat([PATIENTS, PATIENTS.head(2)])
     release = publish(table, patients_policy(), key=Key.test())
     assert any("2 rows repeat an earlier identifier" in note and "person: name" in note for note in release.notes)
+
+
+def test_33_a_column_of_few_values_names_nobody() -> None:
+    table = pl.DataFrame({"age": range(400), "disease": ["flu", "hiv"] * 200, "income": ["high", "low"] * 200})
+    attributes = {"age": AGE, "disease": secret(), "income": {"role": "identifier"}}
+    release = publish(table, policy_of(attributes, method="mondrian"), key=Key.test(), attacks=False)
+    assert not any("repeat an earlier identifier" in note for note in release.notes)
+
+
+def test_bins_finer_than_digits_are_refused() -> None:
+    table = pl.DataFrame({"age": range(4), "salary": [1.5, 2.5, 3.5, 24.0]})
+    policy = policy_of({"age": AGE, "salary": secret(type="number", bin=1e-300)})
+    with pytest.raises(PolicyError, match=r"attributes\.salary\.bin: 1e-300 is finer than the digits of 24"):
+        publish(table, policy, key=Key.test())
 
 
 def test_recursive_diversity_counts_from_the_most_frequent() -> None:

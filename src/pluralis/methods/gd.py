@@ -13,7 +13,7 @@ that would leave it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -48,6 +48,14 @@ class Gd(Guarded):
             filled = [filled_up(tables, task.schema, likelihood) for tables in starts(task.schema)]
         lost = [likelihood.kl(tables) for tables in filled]
         return min(zip(filled, lost, strict=True), key=lambda pair: np.inf if pair[1] is None else pair[1])[0]
+
+    def remarks(self, schema: Schema) -> Iterator[str]:
+        if _known_last(schema.arrows) is None:
+            yield (
+                "Rules go in circles: what one protects, another knows, and the other way round. The paper's loop does "
+                "not end on them. gd starts from the tables of uad, or from a table for each protected attribute, "
+                "whichever loses less."
+            )
 
     def _likelihood(self, task: Task) -> Likelihood:
         """KL divergence if protected attributes stand in Anatomy's groups, which depend on nothing else."""

@@ -8,7 +8,7 @@ even alone are refused or left out, and every subtable that protects something i
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple
 
@@ -74,12 +74,16 @@ class Versatile(Method):
             breaks=_breaks(self.one_rule) if any(subplan.plan for subplan in subplans) else (),
             rules=schema.rules,
             dependencies=schema.dependencies,
-            notes=notes,
+            notes=(*notes, *self.remarks(schema)),
         )
 
     @abstractmethod
     def decompose(self, task: Task) -> Sequence[Subtable]:
         """Subtables that keep every rule of the schema (`schema.in_normal_form`) and show every attribute."""
+
+    def remarks(self, schema: Schema) -> Iterator[str]:  # noqa: ARG002, for methods that have any
+        """What to tell of how rules are kept."""
+        yield from ()
 
     def _subplan(self, task: Task, tables: Sequence[Subtable], i: int) -> Subplan:
         schema, table, kept, policy, draw = task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -182,7 +183,7 @@ def publish(
     as_json: AsJson = False,
 ) -> None:
     """Publish a table under a policy, if the audit of the staged files passes and no attack exceeds a promise."""
-    from pluralis.folder import check_target
+    from pluralis.folder import check_target, require_writable
     from pluralis.policy import Policy
     from pluralis.publish import key_for
     from pluralis.publish import publish as publish_table
@@ -190,11 +191,16 @@ def publish(
     from pluralis.release import MANIFEST
 
     check_target(out.absolute(), replace=replace, mark=MANIFEST)
+    require_writable(out.absolute().parent)
     rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
     key = Key.test() if test_key else key_for(out)
-    with progress():
-        publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator, attacks=attack)
-        verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
+    try:
+        with progress():
+            publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator, attacks=attack)
+            verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
+    except KeyboardInterrupt:
+        print("pluralis: Interrupted. No release was written.", file=sys.stderr)
+        raise
     manifest = publication.manifest
     if as_json:
         print_json(

@@ -1,0 +1,5 @@
+"""`python -m pluralis` is the `pluralis` command."""
+
+from pluralis.present.cli import main
+
+main()
