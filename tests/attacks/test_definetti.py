@@ -19,7 +19,7 @@ from pluralis.attacks.beliefs import Said, View, said_by
 from pluralis.attacks.definetti import ATTACK, learn
 from pluralis.io import read_table
 from pluralis.release import Release
-from tables import adult_policy
+from tables import adult_policy, policy_of
 
 VALUES = 6
 SHARES = [0.21, 0.2, 0.18, 0.16, 0.14, 0.11]
@@ -223,3 +223,18 @@ def test_adult(adult: Path, l: int, expected: float) -> None:
     assert result.success == pytest.approx(expected, abs=0.03)
     assert not result.sampled
     assert result.blind == pytest.approx(0.134, abs=0.001)
+
+
+def test_people_are_found_however_their_values_are_spelled() -> None:
+    """Of a sample, too: `Oslo` and `oslo ` are one town, published in one spelling."""
+    rng = np.random.default_rng(3)
+    town = rng.choice(["oslo", "bergen", "narvik"], 600)
+    secret = np.where(rng.random(600) < 0.4, np.char.add(town, "itis"), rng.choice(["a", "b", "c"], 600))
+    tidy = pl.DataFrame({"town": town, "disease": secret})
+    odd = np.where(rng.random(600) < 0.3, np.char.add(np.char.capitalize(town), " "), town)
+    spelled = tidy.with_columns(town=pl.Series(odd))
+    attributes = {"town": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
+    release = publish(spelled, policy_of(attributes, method="anatomy"), key=Key.test(), attacks=False)
+    few = Options(sample=50)
+    (one,), (other,) = (ATTACK.run(release, table, few) for table in (spelled, tidy))
+    assert one == other

@@ -1,8 +1,10 @@
-"""What a release says of a person to whoever knows some columns: the rows it may be, and the mean of what they say.
+"""Which published rows somebody may be, and the mean of what these rows say.
 
-Rows say something of a sensitive attribute through their group: the values that its rows share out, or the values of a
-set. Whoever knows a person's values finds the rows that show them, or labels that cover them. One of these is the
-person's; without more to go by each is as likely, and so the probability of a value is the mean of its shares.
+Whoever knows a person's values finds the rows that show them, or labels that cover them (`Cover`). Text is compared in
+one spelling, in labels without regard to case, as in the audit. One of these rows is the person's; without more to go
+by each is as likely. Rows say something of a sensitive attribute through their group: the values that its rows share
+out, or the values of a set (`Said`); or what an attack makes of each (`Cells`). The probability of a value is the mean
+of its shares (`View`). What whoever knows secrets, too, believes is in `knowledge`.
 """
 
 from __future__ import annotations
@@ -10,41 +12,133 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.estimate import prepare
+from pluralis.attacks.holdings import blocks_of, codes_of, core_of, dense, rows_of, values_of
+from pluralis.audit import boxes
 from pluralis.estimate.attributes import attributes_of, holds_bins
 from pluralis.estimate.candidates import Candidates
-from pluralis.estimate.grouped import Block, Coded, Grouped
-from pluralis.estimate.spread import Bins, Column, Exact, Intervals, Members
+from pluralis.estimate.grouped import Coded
 from pluralis.estimate.subtables import PLAIN, ROWS, subtables
-from pluralis.kernels.beliefs import Items, Labels, believe_covering, believe_kinds
+from pluralis.kernels.beliefs import Items, believe_kinds
+from pluralis.kernels.cover import boxes_around, fill_bins
 from pluralis.kernels.expect import DRAWN
 from pluralis.original import comparable, original_values
 from pluralis.release import ColumnInfo, Manifest, Release
 
+BOX, CLASS = "\0box", "\0class"
+BINS = 128  # of codes, for finding the boxes around a point
 CELLS = 20_000_000  # probabilities that are held at a time
+PAIRS = 1_000_000  # of people and boxes around them, at a time
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float64]
 
 
+# which rows somebody may be -------------------------------------------------------------------------------------
+
+
+class Around(NamedTuple):
+    """Some classes of people with the boxes that cover them: boxes[starts[i] : starts[i + 1]] are those of class i."""
+
+    classes: Ints
+    starts: Ints
+    boxes: Ints
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        """CLASS and BOX."""
+        return pl.DataFrame({CLASS: np.repeat(self.classes, np.diff(self.starts)), BOX: self.boxes})
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """People in classes of equal values, and published rows that look alike in boxes.
+
+    `number` is the class of each person, `box_of` the box of each row. Where values are published as they are (`labels`
+    is None), a class and the box that covers it have the same number.
+    """
+
+    number: Ints
+    box_of: Ints
+    labels: Sequence[boxes.Coded] | None
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, columns: Sequence[ColumnInfo], people: pl.DataFrame, manifest: Manifest) -> Cover:
+        """By some columns of the rows, for some rows of the original."""
+        keep = manifest.parameters.get("case", [])
+        both = [(rows[column.name], original_values(people, column, manifest)) for column in columns]
+        if all(column.exact or column.role != "quasi" for column in columns):
+            pairs = zip(both, (column.name not in keep for column in columns), strict=True)
+            codes = [codes_of([core_of(values, fold_case=fold) for values in pair]) for pair, fold in pairs]
+            every = dense([*map(np.concatenate, codes)] or [np.zeros(rows.height + people.height, np.int64)])
+            return cls(every[rows.height :], every[: rows.height], None)
+        labels = [_coded(*pair, column) for pair, column in zip(both, columns, strict=True)]
+        number = dense([column.value.astype(np.int64) for column in labels])
+        return cls(number, dense([column.label.astype(np.int64) for column in labels]), labels)
+
+    def around(self, limit: int, seed: int = 0) -> Iterator[Around]:
+        """The boxes around all classes; where there are more than `limit`, around a random part of them at a time."""
+        classes, first = np.unique(self.number, return_index=True)
+        if self.labels is None:
+            held = np.isin(classes, self.box_of)
+            yield Around(classes, np.concatenate([[0], np.cumsum(held)]), classes[held])
+            return
+        _, of_box = np.unique(self.box_of, return_index=True)
+        shown = [column._replace(label=column.label[of_box]) for column in self.labels]
+        every, _ = boxes.join_boxes(shown, np.zeros(of_box.size, np.int64))
+        sizes = [int(max(codes.max(initial=0) for codes in (c.value, c.high, c.low))) + 1 for c in self.labels]
+        bins = [min(BINS, size) for size in sizes]
+        bin_of = np.concatenate([np.arange(size) * many // size for size, many in zip(sizes, bins, strict=True)])
+        first_code, first_bin = (np.cumsum([0, *parts])[:-1].astype(np.int64) for parts in (sizes, bins))
+        bits = np.zeros((sum(bins), -(-of_box.size // 64)), np.uint64)
+        fill_bins(every.low, every.high, bin_of, first_code, first_bin, bits)
+        order = np.random.default_rng(seed).permutation(classes.size)
+        codes = np.stack([column.value[first[order]] for column in self.labels], axis=1)
+        begin, end = 0, -1
+        while end < order.size:
+            starts, found = boxes_around(every, codes[begin:], bin_of, first_code, first_bin, bits, limit)
+            end = begin + starts.size - 1
+            yield Around(order[begin:end], starts, found)
+            begin = end
+
+
+def _coded(labels: pl.Series, values: pl.Series, column: ColumnInfo) -> boxes.Coded:
+    """Each different value is read once."""
+    different = values.unique()
+    coded = boxes.coded(labels, different, column)
+    return coded._replace(value=coded.value[boxes.numbered(values.to_frame("x"), different.to_frame("x"))])
+
+
+def ranges(begin: Ints, width: Ints) -> Ints:
+    """The numbers from each beginning on, as many as its width.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    ends = np.cumsum(width)
+    return np.repeat(begin - (ends - width), width) + np.arange(int(width.sum()))
+
+
+# what rows say --------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Said:
     """What one table says of one sensitive attribute.
 
-    Row r is in group `of_row[r]`, and the entries of group g stand at `starts[g]` to `starts[g + 1]`: values[code]
-    with a count; `told` as in kernels.expect. Rows stand in the order of the published table.
+    Row r of `shown` is in group `of_row[r]`, and the entries of group g stand at `starts[g]` to `starts[g + 1]`:
+    values[code] with a count; `told` as in kernels.expect.
     """
 
-    table: str
     info: ColumnInfo
     manifest: Manifest
-    rows: Coded
+    shown: pl.DataFrame
     infos: Mapping[str, ColumnInfo]
     of_row: Codes
     starts: Ints
@@ -52,6 +146,7 @@ class Said:
     count: Reals
     told: npt.NDArray[np.uint8]
     values: pl.Series
+    table: str = ""
 
     @property
     def attribute(self) -> str:
@@ -60,20 +155,28 @@ class Said:
     @property
     def quasi(self) -> list[str]:
         """The columns that rows show and whoever looks for a person may know."""
-        return [name for name in self.rows.columns if self.infos[name].role != "plain"]
+        return [name for name in self.shown.columns if self.infos[name].role != "plain"]
+
+    @cached_property
+    def rows(self) -> Coded:
+        """What rows show, as codes."""
+        return Coded.of({name: self.shown[name] for name in self.shown.columns}, self.infos)
+
+    @cached_property
+    def of_entry(self) -> Ints:
+        """The group of each entry."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
     @cached_property
     def share(self) -> Reals:
         """How much of its group each entry is."""
-        group = np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
-        shares: Reals = self.count / np.bincount(group, self.count, self.starts.size - 1)[group]
+        shares: Reals = self.count / np.bincount(self.of_entry, self.count, self.starts.size - 1)[self.of_entry]
         return shares
 
     @property
     def squares(self) -> Reals:
         """For each group how often a value drawn from it is that of a row drawn from it."""
-        group = np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
-        held = pl.DataFrame({"group": group, "code": self.code, "share": self.share})
+        held = pl.DataFrame({"group": self.of_entry, "code": self.code, "share": self.share})
         held = held.group_by("group", "code").agg(pl.col("share").sum())
         squares = np.bincount(held["group"].to_numpy(), held["share"].to_numpy() ** 2, self.starts.size - 1)
         return np.asarray(squares, np.float64)
@@ -113,90 +216,73 @@ def _of_groups(release: Release, merged: bool) -> Iterator[Said]:
     if release.kind == "generalized":  # which of the group's values is a row's own says no more of whoever looks
         parameters = {**release.manifest.parameters, "linked": False}
         release = Release(release.manifest.model_copy(update={"parameters": parameters}), release.tables)
-    grouped, infos = prepare(release), attributes_of(release)
-    assert isinstance(grouped, Grouped)
+    infos, shown = attributes_of(release), _shown(release)
     for name in release.manifest.parameters.get("l", {}):
-        if name in infos and name not in grouped.rows.columns:
-            (block,) = grouped.blocks((name,))
-            yield _of_block(name, block, grouped.rows, infos, release, merged)
+        if name not in infos or name in shown.columns:
+            continue
+        (block,) = blocks_of(release, (name,))
+        group = np.repeat(np.arange(block.groups.count), np.diff(block.starts))
+        line = block.values.codes[block.values.line_of[name]]
+        held = pl.DataFrame({"group": group, "code": line, "count": block.counts})
+        if merged and held.select("group", "code").is_duplicated().any():
+            held = held.group_by("group", "code").agg(pl.col("count").sum()).sort("group", "code")
+        yield Said(
+            info=infos[name],
+            manifest=release.manifest,
+            shown=shown,
+            infos=infos,
+            of_row=block.groups.of_row,
+            starts=np.searchsorted(held["group"].to_numpy(), np.arange(block.groups.count + 1)).astype(np.int64),
+            code=held["code"].to_numpy().astype(np.int32),
+            count=held["count"].to_numpy().astype(np.float64),
+            told=block.told,
+            values=values_of(block.values.columns[name], infos[name]),
+        )
 
 
-def _of_block(
-    name: str, block: Block, rows: Coded, infos: Mapping[str, ColumnInfo], release: Release, merged: bool
-) -> Said:
-    line, groups = block.values.codes[block.values.line_of[name]], block.groups.count
-    group = np.repeat(np.arange(groups), np.diff(block.starts))
-    held = pl.DataFrame({"group": group, "code": line, "count": block.counts})
-    if merged and held.select("group", "code").is_duplicated().any():
-        held = held.group_by("group", "code").agg(pl.col("count").sum()).sort("group", "code")
-    starts = np.searchsorted(held["group"].to_numpy(), np.arange(groups + 1)).astype(np.int64)
-    return Said(
-        table="",
-        info=infos[name],
-        manifest=release.manifest,
-        rows=rows,
-        infos=infos,
-        of_row=block.groups.of_row,
-        starts=starts,
-        code=held["code"].to_numpy().astype(np.int32),
-        count=held["count"].to_numpy().astype(np.float64),
-        told=block.told,
-        values=values_of(block.values.columns[name], infos[name]),
-    )
-
-
-def values_of(column: Column, info: ColumnInfo) -> pl.Series:
-    """What the codes of a column that shows values, or bins, stand for."""
-    if isinstance(column, Bins):
-        return pl.Series([str((info.domain or ())[line]) for line in column.line], dtype=pl.String)
-    assert isinstance(column, Exact)
-    values = pl.Series(column.values if isinstance(column.values, np.ndarray) else list(column.values))
-    values = values.cast(pl.String) if info.type == "text" else values
-    return values.extend_constant(None, 1) if column.missing else values
+def _shown(release: Release) -> pl.DataFrame:
+    info = rows_of(release)
+    return release.tables[info.name].select(c.name for c in info.columns if c.role in ("quasi", "plain"))
 
 
 def _of_sets(release: Release) -> Iterator[Said]:
     """Rows with sets of their own, whose values are weighed by how common they are in all sets."""
-    found = prepare(release)
+    found = release.estimator
     assert isinstance(found, Candidates)
     for name, drawn in found.drawn.items():
-        design, n = drawn.design, found.count_of_rows
-        yield Said(
-            table="",
-            info=found.infos[name].model_copy(update={"sets": True}),
-            manifest=release.manifest,
-            rows=found.rows,
-            infos=found.infos,
-            of_row=np.arange(n, dtype=np.int32),
-            starts=np.arange(n + 1) * design.l,
-            code=drawn.sets.ravel(),
-            count=(np.maximum(design.shares(drawn.sets), 1 / n) * design.weight)[drawn.sets].ravel(),
-            told=np.full(n, DRAWN, np.uint8),
-            values=design.series,
-        )
+        design = drawn.design
+        weight = np.maximum(design.shares(drawn.sets), 1 / found.count_of_rows) * design.weight
+        info = found.infos[name].model_copy(update={"sets": True})
+        yield _each(release, info, _shown(release), drawn.sets, weight[drawn.sets], design.series)
 
 
 def _openly(release: Release) -> Iterator[Said]:
     """A table of a `multi` release without groups: every row has its own value."""
     table, infos = release.tables[ROWS], attributes_of(release)
     for name in release.manifest.parameters.get("l", {}):
-        if name not in table.columns or holds_bins(infos[name]):
-            continue
-        own = Coded.of({other: table[other] for other in table.columns if other != name}, infos)
-        values = Coded.of({name: table[name]}, infos)
-        yield Said(
-            table="",
-            info=infos[name],
-            manifest=release.manifest,
-            rows=own,
-            infos=infos,
-            of_row=np.arange(table.height, dtype=np.int32),
-            starts=np.arange(table.height + 1),
-            code=values.codes[0],
-            count=np.ones(table.height),
-            told=np.full(table.height, DRAWN, np.uint8),
-            values=values_of(values.columns[name], infos[name]),
-        )
+        if name in table.columns and not holds_bins(infos[name]):
+            values = Coded.of({name: table[name]}, infos)
+            meant = values_of(values.columns[name], infos[name])
+            yield _each(release, infos[name], table.drop(name), values.codes.T, np.ones(table.height), meant)
+
+
+def _each(
+    release: Release, info: ColumnInfo, shown: pl.DataFrame, codes: Codes, count: Reals, values: pl.Series
+) -> Said:
+    """Every row says values of its own, as many as each other."""
+    rows, size = codes.shape
+    return Said(
+        info=info,
+        manifest=release.manifest,
+        shown=shown,
+        infos=attributes_of(release),
+        of_row=np.arange(rows, dtype=np.int32),
+        starts=np.arange(rows + 1) * size,
+        code=codes.ravel(),
+        count=count.ravel(),
+        told=np.full(rows, DRAWN, np.uint8),
+        values=values,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,116 +300,44 @@ def of_groups(said: Said) -> Cells:
     return Cells(said.starts[said.of_row], said.starts[said.of_row + 1], said.code, said.share)
 
 
+# what is believed -----------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class View:
-    """The rows of a table as whoever knows some of its columns sees them: those that look alike are of one kind."""
+    """The rows of a table as whoever knows some of its columns sees them, and what each says."""
 
     said: Said
     known: Sequence[str]
-    kinds: pl.DataFrame  # a code for each known column
-    items: Items
+    cells: Cells
 
     @classmethod
     def of(cls, said: Said, known: Sequence[str], cells: Cells | None = None) -> View:
-        """Kinds of rows by columns that stand in the table; what rows say is `cells`, or what their groups say."""
-        cells = of_groups(said) if cells is None else cells
-        shown = {f"{i}": said.rows.codes[said.rows.line_of[name]] for i, name in enumerate(known)}
-        frame = pl.DataFrame({**shown, "begin": cells.begin, "end": cells.end})
-        names = list(shown)
-        alike = frame.group_by(frame.columns).agg(pl.len().cast(pl.Float64).alias("rows")).sort(frame.columns)
-        if not names:
-            alike, names = alike.with_columns(pl.lit(0).alias("0")), ["0"]
-        new = alike.select(pl.struct(names).rle_id()).to_series().to_numpy().astype(np.int64)
-        kinds = alike.select(names).unique(maintain_order=True)
-        items = Items(
-            np.searchsorted(new, np.arange(kinds.height + 1)).astype(np.int64),
-            alike["rows"].to_numpy(),
-            alike["begin"].to_numpy(),
-            alike["end"].to_numpy(),
-            cells.code,
-            cells.share,
-        )
-        return cls(said, known, kinds, items)
+        """By columns that stand in the table; rows say what is in `cells`, or what their groups say."""
+        return cls(said, known, of_groups(said) if cells is None else cells)
 
-    def beliefs(self, original: pl.DataFrame, targets: Ints) -> Iterator[tuple[slice, Reals, Reals]]:
+    def beliefs(self, original: pl.DataFrame, targets: Ints) -> Iterator[tuple[Ints, Reals, Reals]]:
         """(which of the targets, [target, value] the probability of each value, how many rows each may be)."""
-        people = original[targets]
-        columns = [self.said.rows.columns[name] for name in self.known]
-        infos = [self.said.infos[name] for name in self.known]
-        values = [original_values(people, info, self.said.manifest) for info in infos]
-        step = max(1, CELLS // max(1, self.said.values.len()))
-        exact = all(isinstance(column, Exact | Bins) for column in columns)
-        kind_of = self._kinds_of(columns, values, targets.size) if exact else None
-        labels = None if exact else self._labels(columns, values)
-        for begin in range(0, targets.size, step):
-            part = slice(begin, min(begin + step, targets.size))
-            out, rows = np.zeros((part.stop - begin, self.said.values.len())), np.zeros(part.stop - begin)
-            if kind_of is not None:
-                believe_kinds(kind_of[part], self.items, out, rows)
-            else:
-                assert labels is not None
-                shown, number, value = labels
-                believe_covering(shown, number[:, part], value[:, part], self.items, out, rows)
-            yield part, out, rows
-
-    def _kinds_of(self, columns: Sequence[Column], values: Sequence[pl.Series], people: int) -> Ints:
-        """The kind of row that shows each person's values; -1 where none does."""
-        if not columns:
-            return np.zeros(people, np.int64)
-        infos = [self.said.infos[name] for name in self.known]
-        shown = [values_of(column, info) for column, info in zip(columns, infos, strict=True)]
-        codes = {f"{i}": _code_of(s, v) for i, (s, v) in enumerate(zip(shown, values, strict=True))}
-        place = self.kinds.with_row_index("\0at")
-        found = pl.DataFrame(codes).join(place, on=list(codes), how="left", maintain_order="left")["\0at"]
-        return found.cast(pl.Int64).fill_null(-1).to_numpy()
-
-    def _labels(self, columns: Sequence[Column], values: Sequence[pl.Series]) -> tuple[Labels, Reals, Codes]:
-        """What kinds show, and each person's numbers and values."""
-        shape, people = (len(columns), self.kinds.height), values[0].len()
-        low, high, label = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32)
-        number, value = np.zeros((len(columns), people)), np.zeros((len(columns), people), np.int32)
-        base, stride, bits = np.zeros(len(columns), np.int64), np.zeros(len(columns), np.int64), [np.empty(0, np.uint8)]
-        for c, (column, series) in enumerate(zip(columns, values, strict=True)):
-            codes = self.kinds[f"{c}"].to_numpy()
-            if isinstance(column, Members):
-                label[c], base[c] = codes, sum(part.size for part in bits)
-                value[c], lines = _covered(column, series)
-                stride[c] = lines.shape[1]
-                bits.append(lines.ravel())
-                continue
-            if isinstance(column, Intervals):
-                ends = np.append(column.low, np.inf), np.append(np.where(column.open, np.inf, column.high), np.inf)
-                low[c], high[c] = ends[0][codes], ends[1][codes]
-                number[c] = series.cast(pl.Float64).fill_null(np.inf).to_numpy()
-            else:
-                low[c] = high[c] = codes
-                number[c] = _code_of(values_of(column, self.said.infos[self.known[c]]), series)
-        return Labels(low, high, label, base, stride, np.concatenate(bits)), number, value
-
-
-def _code_of(known: pl.Series, values: pl.Series) -> Codes:
-    """The places of values among those that a column shows; -1 where it does not."""
-    known = known.cast(pl.Float64) if known.dtype.is_numeric() else known.cast(pl.String)
-    place = known.to_frame("value").with_row_index("code")
-    people = values.cast(known.dtype).to_frame("value")
-    found = people.join(place, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
-    return found.cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)
-
-
-def _covered(column: Members, values: pl.Series) -> tuple[Codes, npt.NDArray[np.uint8]]:
-    """(the line of each value, -1 where no label covers it; lines of bits, one for each label)."""
-    labels = column.starts.size - 1
-    holds = np.zeros((len(column.values) + 1, labels + column.missing), np.bool_)
-    holds[column.members, np.repeat(np.arange(labels), np.diff(column.starts))] = True
-    if column.missing:
-        holds[-1, labels] = True
-    known = pl.DataFrame({"value": pl.Series([*column.values, None], dtype=pl.String)}).with_row_index("code")
-    people = values.cast(pl.String).to_frame("value")
-    found = people.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
-    return (
-        found.cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32),
-        np.packbits(holds, axis=1, bitorder="little"),
-    )
+        said, cells, values = self.said, self.cells, self.said.values.len()
+        columns = [said.infos[name] for name in self.known]
+        cover = Cover.of(said.shown, columns, original[targets], said.manifest)
+        rows = pl.DataFrame({"box": cover.box_of, "begin": cells.begin, "end": cells.end})
+        rows = rows.group_by(rows.columns).agg(pl.len().cast(pl.Float64).alias("rows")).sort(rows.columns)
+        of_box = np.searchsorted(rows["box"].to_numpy(), np.arange(int(cover.box_of.max(initial=-1)) + 2))
+        kind_of = np.full(int(cover.number.max(initial=-1)) + 1, -1, np.int64)
+        for part in cover.around(PAIRS):
+            width = of_box[part.boxes + 1] - of_box[part.boxes]
+            near = rows[ranges(of_box[part.boxes], width)]
+            starts = np.concatenate([[0], np.cumsum(width)])[part.starts]
+            weight, begin, end = (near[name].to_numpy() for name in ("rows", "begin", "end"))
+            items = Items(starts, weight, begin, end, cells.code, cells.share)
+            kind_of[part.classes] = np.where(np.diff(starts) > 0, np.arange(part.classes.size), -1)
+            people = np.flatnonzero(np.isin(cover.number, part.classes))
+            step = max(1, CELLS // max(1, values))
+            for some in np.split(people, range(step, people.size, step)):
+                out, found = np.zeros((some.size, values)), np.zeros(some.size)
+                believe_kinds(kind_of[cover.number[some]], items, out, found)
+                yield some, out, found
 
 
 def chance_of_right(beliefs: Reals, truth: Codes) -> Reals:

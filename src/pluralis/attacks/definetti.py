@@ -26,7 +26,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.beliefs import Cells, Said, View, chance_of_right, commonest, of_groups, said_by
+from pluralis.attacks.beliefs import Cells, Said, View, chance_of_right, commonest, of_groups, ranges, said_by
 from pluralis.estimate.spread import Column, Exact
 from pluralis.kernels.definetti import Task, hand_out
 from pluralis.kernels.order import stable_order
@@ -148,7 +148,7 @@ def _task(said: Said, shown: Sequence[str], order: Ints, groups: Ints, sizes: In
     widths = np.array([width for _, width in features], np.int64)
     held = np.diff(said.starts)[groups]
     starts = np.concatenate([[0], np.cumsum(held)])
-    entries = np.repeat(said.starts[groups] - starts[:-1], held) + np.arange(starts[-1])
+    entries = ranges(said.starts[groups], held)
     task = Task(
         codes=np.array([codes[order] for codes, _ in features], np.int32).reshape(len(features), order.size),
         first=np.cumsum(widths) - widths,
@@ -200,9 +200,7 @@ def _cells(said: Said, task: Task, logs: Reals, order: Ints, likeliest: npt.NDAr
     ends = np.cumsum(held)
     share = np.empty(int(ends[-1]))
     hand_out(task, logs, np.empty_like(logs), likeliest, ends - held, share)
-    entry = np.repeat(np.repeat(task.starts[:-1], np.diff(task.row_starts)) - (ends - held), held) + np.arange(
-        share.size
-    )
+    entry = ranges(np.repeat(task.starts[:-1], np.diff(task.row_starts)), held)
     begin[order], end[order] = whole.code.size + ends - held, whole.code.size + ends
     return Cells(begin, end, np.append(whole.code, task.value[entry]), np.append(whole.share, share))
 

@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.addition import posteriors
-from pluralis.attacks.beliefs import Said, said_by
+from pluralis.attacks.beliefs import Said, ranges, said_by
 from pluralis.attacks.definetti import learn
-from pluralis.attacks.holdings import common
+from pluralis.attacks.holdings import slice_of, weighed
 from pluralis.estimate.candidates import Candidates
 from pluralis.release import Release
 
@@ -64,7 +63,7 @@ def _of_groups(release: Release) -> Iterator[Exposure]:
     for said in said_by(release, sets=False):
         held = np.flatnonzero(np.diff(said.starts) > 0)  # rows that are marked have no group
         rows = np.bincount(said.of_row, minlength=said.starts.size - 1)[held]
-        where = said.table or _slice_of(said.attribute, release)
+        where = said.table or slice_of(said.attribute, release)
         name = f"{where}, group" if where else "group"
         alone, learnt = _highest(said.share, said.starts[held]), _learnt(said, held)
         limit = 1 / release.manifest.parameters["l"][said.attribute]
@@ -78,8 +77,7 @@ def _of_sets(release: Release) -> Iterator[Exposure]:
     assert isinstance(estimator, Candidates)
     for name, drawn in estimator.drawn.items():
         sets, design = drawn.sets, drawn.design
-        shares = common(sets, design.weight, design.counts)
-        surest = posteriors(sets.astype(np.int64), shares, design.weight).max(axis=1, initial=0.0)
+        surest = weighed(sets, design).max(axis=1, initial=0.0)
         weakest = _weakest("row", np.arange(1, len(sets) + 1), np.ones(len(sets), np.int64), surest, None)
         yield Exposure(name, "", 1 / design.l, _parts(surest), None, weakest, "sets")
 
@@ -106,7 +104,7 @@ def _learnt(said: Said, held: Ints) -> Reals | None:
     width = cells.end - cells.begin
     rows = np.flatnonzero(width)
     starts = np.cumsum(width[rows]) - width[rows]
-    each = np.repeat(cells.begin[rows] - starts, width[rows]) + np.arange(int(width.sum()))
+    each = ranges(cells.begin[rows], width[rows])
     highest = np.zeros(said.starts.size - 1)
     np.maximum.at(highest, said.of_row[rows], _highest(cells.share[each], starts))
     return highest[held]
@@ -120,13 +118,3 @@ def _parts(surest: Reals) -> tuple[int, ...]:
     """
     place = np.ceil(np.round(surest * PARTS, 6)).astype(np.int64) - 1
     return tuple(np.bincount(np.clip(place, 0, PARTS - 1), minlength=PARTS).tolist())
-
-
-def _slice_of(attribute: str, release: Release) -> str:
-    """The slice that tells of an attribute, if there are slices."""
-    for info in release.manifest.tables:
-        if info.name.startswith("slice_"):
-            apart = release.tables[info.name]["attribute"].unique().to_list() if info.named("attribute") else []
-            if attribute in [*info.names("sensitive"), *apart]:
-                return info.name
-    return ""

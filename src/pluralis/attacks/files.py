@@ -34,8 +34,9 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.beliefs import CELLS, Cells, Said, View, chance_of_right, said_by, values_of
+from pluralis.attacks.beliefs import BOX, CLASS, PAIRS, Cells, Cover, Said, View, chance_of_right, said_by
 from pluralis.attacks.footers import named_in, words_in
+from pluralis.attacks.holdings import values_of
 from pluralis.errors import PluralisError
 from pluralis.estimate.grouped import Coded
 from pluralis.estimate.subtables import Subtable, subtables
@@ -140,7 +141,7 @@ def _side_by_side(release: Release) -> Iterator[Said]:
                 table=f"{one.name} and {other.name}",
                 info=info,
                 manifest=release.manifest,
-                rows=Coded.of({column: rows[column] for column in infos}, infos),
+                shown=rows.select(*infos),
                 infos=infos,
                 of_row=np.zeros(rows.height, np.int32),
                 starts=np.array([0, rows.height]),
@@ -161,10 +162,9 @@ def positions(said: Said, *, backwards: bool) -> Cells:
     """Each row says the value that stands where it stands in its group; nothing where numbers differ."""
     groups = said.starts.size - 1
     whole = np.rint(said.count).astype(np.int64)
-    of_entry = np.repeat(np.arange(groups), np.diff(said.starts))
     sizes = np.bincount(said.of_row, minlength=groups)
-    held = np.bincount(of_entry, whole, groups).astype(np.int64)
-    whole[(held != sizes)[of_entry]] = 0  # weights, not numbers of rows
+    held = np.bincount(said.of_entry, whole, groups).astype(np.int64)
+    whole[(held != sizes)[said.of_entry]] = 0  # weights, not numbers of rows
     slots = np.repeat(np.arange(said.code.size), whole)  # an entry for each value, in their order
     if not slots.size:
         return Cells(np.zeros(said.of_row.size, np.int64), np.zeros(said.of_row.size, np.int64), said.code, said.count)
@@ -211,33 +211,16 @@ def _groups_of_people(
     release: Release, info: TableInfo, group: str, original: pl.DataFrame, options: Options
 ) -> tuple[Ints, Ints]:
     """(places in the original, numbers of the group) of some people whose rows are all in one group."""
-    rows, infos = release.tables[info.name], {column.name: column for column in info.named("quasi")}
-    known = np.flatnonzero(rows[group].is_not_null().to_numpy())
-    numbers, of_row = np.unique(rows[group].to_numpy()[known], return_inverse=True)
-    if numbers.size < FEW:
+    rows = release.tables[info.name].drop_nulls(group)
+    if rows[group].n_unique() < FEW:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    coded = Coded.of({name: rows[name].gather(known) for name in infos}, infos)
-    said = Said(
-        table=info.name,
-        info=next(iter(infos.values())),
-        manifest=release.manifest,
-        rows=coded,
-        infos=infos,
-        of_row=of_row.astype(np.int32),
-        starts=np.arange(numbers.size + 1),
-        code=np.arange(numbers.size, dtype=np.int32),
-        count=np.ones(numbers.size),
-        told=np.zeros(numbers.size, np.uint8),
-        values=pl.Series(numbers),
-    )
-    some = min(options.sample, max(FEW, min(ENDS, 50 * CELLS // numbers.size)))
-    targets = replace(options, sample=some).targets(original.height)
-    places, found = [], []
-    for part, beliefs, _ in View.of(said, list(infos)).beliefs(original, targets):
-        one = beliefs.max(axis=1) > 1 - 1e-9
-        places.append(targets[part][one])
-        found.append(numbers[beliefs[one].argmax(axis=1)])
-    return np.concatenate(places), np.concatenate(found)
+    targets = replace(options, sample=min(options.sample, ENDS)).targets(original.height)
+    cover = Cover.of(rows, info.named("quasi"), original[targets], release.manifest)
+    groups = pl.DataFrame({BOX: cover.box_of, "number": rows[group]}).unique()
+    found = pl.concat([part.pairs.join(groups, on=BOX).unique([CLASS, "number"]) for part in cover.around(PAIRS)])
+    people = pl.DataFrame({CLASS: cover.number, "at": targets})
+    one = people.join(found.filter(pl.col(CLASS).is_unique()), on=CLASS, maintain_order="left")
+    return one["at"].to_numpy(), one["number"].to_numpy()
 
 
 def _concordance(question: str, at: Ints, number: Ints) -> Iterator[Result]:
@@ -335,9 +318,9 @@ def _indices(release: Release, original: pl.DataFrame, options: Options) -> Iter
             if not (place >= 0).any():  # no quasi values to check it by; those that are there are
                 place = _places(rows, [c for c in info.columns if c.name in original.columns], original, release)
             sure = np.flatnonzero(place >= 0)
-            right = max((float((numbers.to_numpy()[sure] - base == place[sure]).mean()) for base in (0, 1)), default=0)
-            chance = 1 / max(2, original.height)
-            if sure.size and right > chance:
+            found = [numbers.to_numpy()[sure] - base == place[sure] for base in (0, 1)]
+            right, chance = max(float(same.sum()) for same in found) / max(1, sure.size), 1 / max(2, original.height)
+            if right > chance:
                 question = f"the row of the original, by {name} of {info.name}"
                 yield _result(question, right, chance, sure.size, True, witness=f"column {name}")
 

@@ -1,8 +1,7 @@
 """How a release of each kind is read: rows with their groups, and the values that groups hold.
 
-generalized    the sensitive (and, linked, plain) columns of a group's rows, side by side if linked, else each alone
-bucketized     `sensitive`, side by side or attribute by attribute; sliced: the same for every slice
-decomposed     the sets of a group, weighed as `estimate.decomposed` does
+groups         what `estimate` says that their rows share out, side by side or attribute by attribute; of linked rows
+               the sensitive and plain columns, side by side. Rows that are marked share out nothing
 candidates     every row is a group of its own. Its set is weighed by how it was drawn and by how common values are:
                as stated, or, of uniform sets, as all sets together make likeliest
 multi          each table as one of these. What a table shows openly is hidden by nothing: people who share what is
@@ -11,26 +10,24 @@ multi          each table as one of these. What a table shows openly is hidden b
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.addition import likeliest, posteriors
-from pluralis.audit.boxes import core
-from pluralis.errors import ReleaseError
-from pluralis.estimate import decomposed
+from pluralis.addition import Design, likeliest, posteriors
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.candidates import Candidates
+from pluralis.estimate.grouped import Block, Grouped
+from pluralis.estimate.spread import Bins, Column, Exact
 from pluralis.estimate.subtables import PLAIN, ROWS, Subtable, subtables
 from pluralis.labels import number_text
 from pluralis.original import original_values
-from pluralis.release import GROUP, ColumnInfo, Release
+from pluralis.release import GROUP, ColumnInfo, Release, TableInfo
 from pluralis.spelling import cores
 
 Numbers = npt.NDArray[np.int64]
@@ -98,6 +95,7 @@ def _as_text(values: pl.Series, info: ColumnInfo) -> pl.Series:
 
 
 Holding = Callable[[tuple[str, ...], pl.Series | None], list[Held]]
+Code = Callable[[str, pl.Series], pl.Series]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,196 +162,174 @@ def _of_subtable(part: Subtable, known: set[str]) -> Iterator[View]:
 
 
 def _view(name: str, release: Release, known: set[str]) -> View:
-    table = {"generalized": "microdata", "candidates": "microdata", PLAIN: ROWS}.get(release.kind, "quasi")
-    columns = tuple(c for c in release.info(table).named("quasi") if (c.attribute or c.name) in known)
+    info = rows_of(release)
+    columns = tuple(c for c in info.named("quasi") if (c.attribute or c.name) in known)
     infos, keep = attributes_of(release), release.manifest.parameters.get("case", [])
-    source = _SOURCES[release.kind](release, columns, bool(name))
+    if name and not columns:
+        release = _with_groups(release, lambda rows: rows.with_columns(pl.lit(0, pl.Int64).alias(GROUP)))
+    source = _source(release, columns)
 
     @cache
-    def domain(attribute: str) -> Domain:
-        return Domain.of(source.values(attribute), infos[attribute], attribute in keep)
+    def domain(name: str) -> Domain:
+        return Domain.of([source.values(name)], infos[name], name in keep)
 
-    def holding(names: tuple[str, ...], groups: pl.Series | None = None) -> list[Held]:
-        held = []
-        for group, frame in source.held(tuple(name for name in names if name in source.attributes), groups):
-            mine = [name for name in frame.columns if name not in (AT, PEOPLE)]
-            codes = [domain(name).codes(frame[name], infos[name]).alias(name) for name in mine]
-            held.append(Held(group, tuple(mine), frame.select(AT, PEOPLE).with_columns(codes)))
-        return held
+    def code(name: str, values: pl.Series) -> pl.Series:
+        return domain(name).codes(values, infos[name]).alias(name)
 
-    rows = source.rows(release.tables[table])
-    groups = [c.name for c in release.info(table).named("group")] or [GROUP]
-    return View(name, release, columns, rows, groups, frozenset(source.attributes), holding, domain)
+    def holding(names: tuple[str, ...], groups: pl.Series | None) -> list[Held]:
+        return [*source.held(tuple(name for name in names if name in source.attributes), groups, code)]
+
+    groups = info.names("group") or [GROUP]
+    return View(name, release, columns, source.rows, groups, frozenset(source.attributes), holding, domain)
 
 
-class _Source(ABC):
-    """Where a kind of release keeps what groups hold; `beside` says that it is one of several tables."""
+class _Source(NamedTuple):
+    """The rows of a release with their groups, which attributes groups tell of, and all values of one of them.
 
-    attributes: Sequence[str]
+    `held(names, groups, code)` are the fewest Held that tell of some attributes; `code(name, values)` are codes.
+    """
 
-    def __init__(self, release: Release, columns: Sequence[ColumnInfo], beside: bool) -> None:
-        self.release, self.columns, self.tables = release, columns, release.tables
-        self.whole = beside and not columns
-
-    def rows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a table with their groups."""
-        return rows.with_columns(pl.lit(0, pl.Int64).alias(GROUP)) if self.whole else rows
-
-    def picked(self, table: str, groups: pl.Series | None) -> pl.DataFrame:
-        rows = self.rows(self.tables[table])
-        return rows if groups is None else rows.filter(pl.col(GROUP).is_in(groups.implode()))
-
-    def values(self, attribute: str) -> list[pl.Series]:
-        """All that is published of an attribute."""
-        return [frame[attribute] for _, frame in self.held((attribute,), None)]
-
-    @abstractmethod
-    def held(self, names: tuple[str, ...], groups: pl.Series | None) -> Iterator[tuple[str, pl.DataFrame]]:
-        """(column of groups, AT and attributes side by side and PEOPLE) that tell of these attributes."""
+    rows: pl.DataFrame
+    attributes: list[str]
+    values: Callable[[str], pl.Series]
+    held: Callable[[tuple[str, ...], pl.Series | None, Code], Iterator[Held]]
 
 
-class _Generalized(_Source):
-    def __init__(self, release: Release, columns: Sequence[ColumnInfo], beside: bool) -> None:
-        super().__init__(release, columns, beside)
-        info = release.info("microdata")
-        self.linked = bool(release.manifest.parameters.get("linked", True))
-        self.attributes = [*info.names("sensitive"), *(info.names("plain") if self.linked else [])]
-
-    def held(self, names: tuple[str, ...], groups: pl.Series | None) -> Iterator[tuple[str, pl.DataFrame]]:
-        rows = self.picked("microdata", groups)
-        for some in [names] if self.linked and names else [(name,) for name in names]:
-            yield GROUP, rows.select(pl.col(GROUP).alias(AT), *some, pl.lit(1.0).alias(PEOPLE))
+def _with_groups(release: Release, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Release:
+    """A release whose tables that tell of groups are changed."""
+    tables = {name: change(rows) if GROUP in rows.columns else rows for name, rows in release.tables.items()}
+    rows = tables[rows_of(release).name].height
+    return Release(release.manifest.model_copy(update={"rows": rows}), tables)
 
 
-class _Plain(_Source):
-    def __init__(self, release: Release, columns: Sequence[ColumnInfo], beside: bool) -> None:
-        super().__init__(release, columns, beside)
-        known = {column.name for column in columns}
-        self.attributes = [c.name for c in release.info(ROWS).columns if c.name not in known]
+def _source(release: Release, columns: Sequence[ColumnInfo]) -> _Source:
+    info = rows_of(release)
+    rows = release.tables[info.name]
+    if release.kind == "candidates":
+        return _sets(release)
+    if release.kind == PLAIN:
+        known = [column.name for column in columns]
+        codes = [codes_of([core_of(rows[name])])[0] for name in known] or [np.zeros(rows.height, np.int64)]
+        alike = rows.with_columns(pl.Series(GROUP, dense(codes)))
+        return _linked(alike, [column.name for column in info.columns if column.name not in known])
+    if release.kind == "generalized" and release.manifest.parameters.get("linked", True):
+        return _linked(rows, [*info.names("sensitive"), *info.names("plain")])
+    return _shared(release)
 
-    @cached_property
-    def alike(self) -> pl.Series:
-        rows = self.tables[ROWS]
-        columns = [codes_of([core_of(rows[column.name])])[0] for column in self.columns]
-        return pl.Series(dense(columns) if columns else np.zeros(rows.height, np.int64))
 
-    def rows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.with_columns(self.alike.alias(GROUP))
+def _linked(rows: pl.DataFrame, attributes: list[str]) -> _Source:
+    """Rows with their values beside them."""
 
-    def held(self, names: tuple[str, ...], groups: pl.Series | None) -> Iterator[tuple[str, pl.DataFrame]]:
+    def held(names: tuple[str, ...], groups: pl.Series | None, code: Code) -> Iterator[Held]:
+        some = rows if groups is None else rows.filter(pl.col(GROUP).is_in(groups.implode()))
         if names:
-            yield GROUP, self.picked(ROWS, groups).select(pl.col(GROUP).alias(AT), *names, pl.lit(1.0).alias(PEOPLE))
+            codes = [code(name, some[name]) for name in names]
+            yield Held(GROUP, names, some.select(pl.col(GROUP).alias(AT), *codes, pl.lit(1.0).alias(PEOPLE)))
+
+    return _Source(rows, attributes, lambda name: rows[name], held)
 
 
-class _Counted(_Source):
-    """Groups with the counts of their values, in `sensitive` or in slices."""
+def _shared(release: Release) -> _Source:
+    """Groups whose rows share values out, as `estimate` reads them."""
+    info, infos = rows_of(release), attributes_of(release)
 
-    def __init__(self, release: Release, columns: Sequence[ColumnInfo], beside: bool) -> None:
-        super().__init__(release, columns, beside)
-        self.table_of: dict[str, str] = {}
-        for info in release.manifest.tables:
-            if info.name == "sensitive" or info.name.startswith("slice_"):
-                inside = info.names("sensitive") or self.tables[info.name]["attribute"].unique(maintain_order=True)
-                self.table_of |= {str(name): info.name for name in inside}
-        self.attributes = list(self.table_of)
+    def values(name: str) -> pl.Series:
+        (block,) = blocks_of(release, (name,))
+        return values_of(block.values.columns[name], infos[name])
 
-    def held(self, names: tuple[str, ...], groups: pl.Series | None) -> Iterator[tuple[str, pl.DataFrame]]:
-        for table in dict.fromkeys(self.table_of[name] for name in names):
-            sliced = table.startswith("slice_")
-            picked = self.picked(table, None if sliced else groups)
-            mine = tuple(name for name in names if self.table_of[name] == table)
-            apart = self.release.info(table).named("attribute")
-            for some in [(name,) for name in mine] if apart else [mine]:
-                one = picked.filter(pl.col("attribute") == some[0]).rename({"value": some[0]}) if apart else picked
-                people = pl.col("count").cast(pl.Float64).alias(PEOPLE)
-                group = f"group_{table.removeprefix('slice_')}" if sliced else GROUP
-                yield group, one.select(pl.col(GROUP).alias(AT), *some, people)
+    def held(names: tuple[str, ...], groups: pl.Series | None, code: Code) -> Iterator[Held]:
+        part = release
+        if groups is not None and release.kind == "decomposed":  # all combinations of values may be many
+            part = _with_groups(release, lambda rows: rows.filter(pl.col(GROUP).is_in(groups.implode())))
+        for block in blocks_of(part, names):
+            inside = tuple(name for name in names if name in block.values.columns)
+            group = slice_of(inside[0], release).replace("slice", "group") or GROUP
+            numbers = part.tables[info.name][group].drop_nulls().unique().sort()
+            asked = numbers.is_in((numbers if groups is None else groups).implode())
+            at = np.repeat(np.arange(block.groups.count), np.diff(block.starts))
+            kept = np.flatnonzero(np.append(asked, False)[at])  # rows that are marked come last
+            frame = {AT: numbers.gather(at[kept]), PEOPLE: pl.Series(block.counts[kept])}
+            for name in inside:
+                line = block.values.codes[block.values.line_of[name]]
+                frame[name] = code(name, values_of(block.values.columns[name], infos[name])).gather(line[kept])
+            yield Held(group, inside, pl.DataFrame(frame))
 
-
-class _Decomposed(_Source):
-    def __init__(self, release: Release, columns: Sequence[ColumnInfo], beside: bool) -> None:
-        super().__init__(release, columns, beside)
-        self.attributes = secrets_of(release)
-
-    def values(self, attribute: str) -> list[pl.Series]:
-        values = self.tables["values"]
-        return [values.filter(pl.col("attribute") == attribute)["value"]]
-
-    def held(self, names: tuple[str, ...], groups: pl.Series | None) -> Iterator[tuple[str, pl.DataFrame]]:
-        some = {name: self.picked(name, groups) if GROUP in t.columns else t for name, t in self.tables.items()}
-        numbers = some["quasi"][GROUP].unique().sort()
-        for block in decomposed.prepare(Release(self.release.manifest, some)).blocks(names) if names else ():
-            at = np.repeat(np.arange(block.starts.size - 1), np.diff(block.starts))
-            frame = {AT: numbers.gather(at), PEOPLE: pl.Series(block.counts)}
-            for name, line in block.values.line_of.items():
-                frame[name] = _meaning(block.values.columns[name], name).gather(block.values.codes[line])
-            yield GROUP, pl.DataFrame(frame)
+    attributes = [name for name in secrets_of(release) if name not in info.names("quasi")]
+    return _Source(release.tables[info.name], attributes, values, held)
 
 
-def _meaning(column: object, name: str) -> pl.Series:
-    """What the codes of a column of values stand for."""
-    values = getattr(column, "values", None)
-    if values is not None:
-        return pl.Series(values)
-    low, high = getattr(column, "low", None), getattr(column, "high", None)
-    if low is None or high is None:
-        raise ReleaseError(f"{name!r} is published in a way that no value can be told from. Ask for it again.")
-    ends = zip(low.tolist(), high.tolist(), strict=True)
-    return pl.Series([f"[{number_text(a)}, {number_text(b)}]" for a, b in ends], dtype=pl.String)
+def rows_of(release: Release) -> TableInfo:
+    """The table that has a row for each person."""
+    return next(info for info in release.manifest.tables if info.name in ("quasi", "microdata", ROWS))
 
 
-class _Candidates(_Source):
-    def __init__(self, release: Release, columns: Sequence[ColumnInfo], beside: bool) -> None:
-        super().__init__(release, columns, beside)
-        self.attributes = release.info("microdata").names("sensitive")
-        estimator = release.estimator
-        assert isinstance(estimator, Candidates)
-        self.drawn = estimator.drawn
+def blocks_of(release: Release, names: tuple[str, ...]) -> Sequence[Block]:
+    """What groups say of some attributes, those that stand side by side together."""
+    estimator = release.estimator
+    assert isinstance(estimator, Grouped)
+    return estimator.blocks(names) if names else ()
 
-    def rows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(GROUP))
 
-    def values(self, attribute: str) -> list[pl.Series]:
-        return [self.drawn[attribute].design.series]
+def slice_of(attribute: str, release: Release) -> str:
+    """The slice that tells of an attribute, if there are slices."""
+    for info in release.manifest.tables:
+        if info.name.startswith("slice_"):
+            apart = release.tables[info.name]["attribute"].unique().to_list() if info.named("attribute") else []
+            if attribute in [*info.names("sensitive"), *apart]:
+                return info.name
+    return ""
 
-    def held(self, names: tuple[str, ...], groups: pl.Series | None) -> Iterator[tuple[str, pl.DataFrame]]:
+
+def values_of(column: Column, info: ColumnInfo) -> pl.Series:
+    """What the codes of a column that shows values, or bins, stand for."""
+    if isinstance(column, Bins):
+        return pl.Series([str((info.domain or ())[line]) for line in column.line], dtype=pl.String)
+    assert isinstance(column, Exact)
+    values = pl.Series(column.values if isinstance(column.values, np.ndarray) else list(column.values))
+    values = values.cast(pl.String) if info.type == "text" else values
+    return values.extend_constant(None, 1) if column.missing else values
+
+
+def _sets(release: Release) -> _Source:
+    """Rows with sets: each is a group of its own."""
+    estimator = release.estimator
+    assert isinstance(estimator, Candidates)
+    drawn = estimator.drawn
+
+    def held(names: tuple[str, ...], groups: pl.Series | None, code: Code) -> Iterator[Held]:
         for name in names:
-            sets, design = self.drawn[name].sets, self.drawn[name].design
-            shares = common(sets, design.weight, design.counts)
+            sets, design = drawn[name].sets, drawn[name].design
             at = np.arange(len(sets)) if groups is None else groups.unique().sort().to_numpy()
-            likely = posteriors(sets[at].astype(np.int64), shares, design.weight)
-            frame = {AT: np.repeat(at, design.l), name: design.series.gather(sets[at].ravel()), PEOPLE: likely.ravel()}
-            yield GROUP, pl.DataFrame(frame)
+            values = code(name, design.series).gather(sets[at].ravel())
+            frame = {AT: np.repeat(at, design.l), name: values, PEOPLE: weighed(sets, design)[at].ravel()}
+            yield Held(GROUP, (name,), pl.DataFrame(frame))
+
+    rows = release.tables["microdata"].with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(GROUP))
+    return _Source(rows, [*drawn], lambda name: drawn[name].design.series, held)
 
 
-def common(
-    sets: npt.NDArray[np.int32], weight: npt.NDArray[np.float64], counts: Numbers | None
-) -> npt.NDArray[np.float64]:
-    """How common values are: as a calibrated design states, or as uniform sets make likeliest."""
-    if counts is not None:
-        return np.asarray(counts / counts.sum())
-    return np.asarray(likeliest(sets, weight, np.full(weight.size, 1 / weight.size), steps=STEPS))
+def weighed(sets: npt.NDArray[np.int32], design: Design) -> npt.NDArray[np.float64]:
+    """How likely each member of each set is the true one, by how common values are.
 
-
-_SOURCES: dict[str, type[_Source]] = {
-    "generalized": _Generalized,
-    "bucketized": _Counted,
-    "sliced": _Counted,
-    "decomposed": _Decomposed,
-    "candidates": _Candidates,
-    PLAIN: _Plain,
-}
+    That is as a calibrated design states it, or as uniform sets make likeliest.
+    """
+    if design.counts is not None:
+        shares = design.counts / design.counts.sum()
+    else:
+        shares = likeliest(sets, design.weight, np.full(design.m, 1 / design.m), steps=STEPS)
+    return np.asarray(posteriors(sets.astype(np.int64), shares, design.weight))
 
 
 # columns as codes -----------------------------------------------------------------------------------------------
 
 
-def core_of(values: pl.Series) -> pl.Series:
+def core_of(values: pl.Series, *, fold_case: bool = True) -> pl.Series:
     """Numbers as they are, text in one spelling; quick where few texts are different."""
     if values.dtype != pl.String:
         return values.cast(pl.Float64)
     texts = values.unique().drop_nulls()
-    return core(texts).gather(values.cast(pl.Enum(texts)).to_physical()) if texts.len() else values
+    places = values.cast(pl.Enum(texts)).to_physical()
+    return cores(texts, fold_case=fold_case).gather(places) if texts.len() else values
 
 
 def codes_of(columns: Sequence[pl.Series]) -> list[Numbers]:

@@ -11,7 +11,7 @@ independently. Hence
 That is what an enumeration of all worlds gives for this adversary, exactly, for every kind but one: a `decomposed`
 release tells sets and not shares, which are weighed as `estimate.decomposed` weighs them (what remains possible,
 exactly, is in `worlds_of`). A `multi` release is looked at table by table; whoever joins several of its tables is the
-business of another attack. How a release of each kind is read is in `holdings`.
+business of another attack. How a release of each kind is read is in `holdings`, which rows cover q in `beliefs`.
 
 Nobody's belief exceeds the share of a value in one of the groups. So `weakest` looks at groups, all of them, and
 needs no original; `Targets` looks at people, of whom a sample is enough. Text is compared in one spelling.
@@ -29,21 +29,17 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attacks.base import Options
-from pluralis.attacks.holdings import AT, PEOPLE, Held, View, codes_of, core_of, dense, secrets_of
-from pluralis.audit.boxes import Coded, coded, join_boxes
+from pluralis.attacks.beliefs import BOX, CLASS, Cover
+from pluralis.attacks.holdings import AT, PEOPLE, SHARE, Held, View, secrets_of
 from pluralis.audit.candidates import Worlds
 from pluralis.audit.coded import NotJudged, read_tables
 from pluralis.audit.joint_worlds import JointWorlds
 from pluralis.audit.product_worlds import ProductWorlds
 from pluralis.estimate.attributes import attributes_of
-from pluralis.kernels.cover import boxes_around, fill_bins
 from pluralis.original import original_values
 from pluralis.release import GROUP, Claim, Release
 
-Numbers = npt.NDArray[np.int64]
-
-BOX, CLASS, SHARE, VALUE = "\0box", "\0class", "\0share", "\0value"
-BINS = 128  # of codes, for finding the boxes around a point
+VALUE = "\0value"
 PAIRS = 4_000_000  # of a person and rows that it may be, at one time: beyond, fewer people are looked at
 SUBSETS = 64  # of known secrets that are tried for one attribute
 
@@ -202,20 +198,16 @@ class Targets:
     def __init__(self, view: View, original: pl.DataFrame, options: Options) -> None:
         self.view, self.manifest = view, view.release.manifest
         self.of_row = options.targets(original.height)
+        self.people = original if self.of_row.size == original.height else original[self.of_row]
+        cover = Cover.of(view.rows, view.columns, self.people, self.manifest)
+        near = next(cover.around(PAIRS, options.seed))
+        self.number, self.around = cover.number, near.pairs
+        looked = np.isin(self.number, near.classes)
+        if not looked.all():
+            self.of_row, self.number = self.of_row[looked], self.number[looked]
+            self.people = original[self.of_row]
         self.sampled = self.of_row.size < original.height
-        self.people = original[self.of_row] if self.sampled else original
-        true = [original_values(self.people, column, self.manifest) for column in view.columns]
-        published = [view.rows[column.name] for column in view.columns]
-        if all(column.exact or column.role != "quasi" for column in view.columns):
-            self.number, box_of, self.around = _equal(published, true, self.people.height, view.rows.height)
-        else:
-            labels = [coded(p, t, c) for p, t, c in zip(published, true, view.columns, strict=True)]
-            self.number, box_of, self.around, done = _covered(labels, options.seed)
-            if done is not None:
-                kept = np.isin(self.number, done)
-                self.of_row, self.number, self.sampled = self.of_row[kept], self.number[kept], True
-                self.people = original[self.of_row]
-        boxes = view.rows.select(view.groups).with_columns(pl.Series(BOX, box_of))
+        boxes = view.rows.select(view.groups).with_columns(pl.Series(BOX, cover.box_of))
         wanted = self.around[BOX].unique()
         boxes = boxes.filter(pl.col(BOX).is_in(wanted.implode()))
         self.boxes = boxes.group_by(BOX, *view.groups).agg(pl.len().cast(pl.Float64).alias(PEOPLE))
@@ -292,41 +284,6 @@ class Targets:
         highest = float(beliefs[SHARE].max()) if beliefs.height else 0.0  # type: ignore[arg-type]
         sampled = self.sampled or (fewer and not self.manifest.suppressed)
         return Guessed(int(targets), sampled, right / targets if targets else 0.0, highest)
-
-
-def _equal(
-    published: Sequence[pl.Series], true: Sequence[pl.Series], people: int, rows: int
-) -> tuple[Numbers, Numbers, pl.DataFrame]:
-    """Classes of people, boxes of rows, and around each class the box of equal values: they have the same number."""
-    if not published:
-        number, box_of = np.zeros(people, np.int64), np.zeros(rows, np.int64)
-    else:
-        both = [codes_of([core_of(p), core_of(t)]) for p, t in zip(published, true, strict=True)]
-        every = dense([np.concatenate(pair) for pair in both])
-        box_of, number = every[:rows], every[rows:]
-    shared = np.intersect1d(number, box_of)
-    return number, box_of, pl.DataFrame({CLASS: shared, BOX: shared})
-
-
-def _covered(labels: Sequence[Coded], seed: int) -> tuple[Numbers, Numbers, pl.DataFrame, Numbers | None]:
-    """The same by labels that cover values; the last are the classes that were looked at, where not all were."""
-    number = dense([column.value.astype(np.int64) for column in labels])
-    _, of_class = np.unique(number, return_index=True)
-    box_of = dense([column.label.astype(np.int64) for column in labels])
-    _, of_box = np.unique(box_of, return_index=True)
-    boxes, _ = join_boxes([c._replace(label=c.label[of_box]) for c in labels], np.zeros(of_box.size, np.int64))
-    codes = np.stack([column.value[of_class] for column in labels], axis=1)
-    sizes = [int(max(c.value.max(initial=0), c.high.max(initial=0), c.low.max(initial=0))) + 1 for c in labels]
-    bins = [min(BINS, size) for size in sizes]
-    bin_of = np.concatenate([np.arange(size) * many // size for size, many in zip(sizes, bins, strict=True)])
-    first_code, first_bin = (np.cumsum([0, *parts])[:-1].astype(np.int64) for parts in (sizes, bins))
-    bits = np.zeros((sum(bins), -(-of_box.size // 64)), np.uint64)
-    fill_bins(boxes.low, boxes.high, bin_of, first_code, first_bin, bits)
-    order = np.random.default_rng(seed).permutation(of_class.size)  # so that a part of them is a sample of them
-    starts, found = boxes_around(boxes, codes[order], bin_of, first_code, first_bin, bits, PAIRS)
-    done = starts.size - 1
-    around = pl.DataFrame({CLASS: np.repeat(order[:done], np.diff(starts)), BOX: found})
-    return number, box_of, around, order[:done] if done < order.size else None
 
 
 def blind_guess(release: Release, original: pl.DataFrame, attribute: str) -> float:

@@ -22,8 +22,9 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.beliefs import BOX, CLASS
 from pluralis.attacks.holdings import PEOPLE, View, secrets_of, views
-from pluralis.attacks.knowledge import BOX, CLASS, Question, Targets, blind_guess, promised, quasi_of
+from pluralis.attacks.knowledge import Question, Targets, blind_guess, promised, quasi_of
 from pluralis.estimate.attributes import attributes_of
 from pluralis.original import original_values
 from pluralis.release import Release

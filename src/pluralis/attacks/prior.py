@@ -27,8 +27,9 @@ import polars as pl
 
 from pluralis.addition import Design, different, likeliest, posteriors
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.holdings import View, codes_of, common, core_of, secrets_of, views
-from pluralis.attacks.knowledge import BOX, CLASS, SHARE, VALUE, Guessed, Question, Targets, blind_guess, quasi_of
+from pluralis.attacks.beliefs import BOX, CLASS
+from pluralis.attacks.holdings import SHARE, View, codes_of, core_of, secrets_of, views, weighed
+from pluralis.attacks.knowledge import VALUE, Guessed, Question, Targets, blind_guess, quasi_of
 from pluralis.audit.sets import best_guess
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.candidates import Candidates
@@ -96,7 +97,7 @@ class Prior(Attack):
     ) -> Result:
         """Everybody by the most telling kind of people that the person is of."""
         release = targets.view.release
-        likely = posteriors(sets.astype(np.int64), common(sets, design.weight, design.counts), design.weight)
+        likely = weighed(sets, design)
         sure = np.zeros(len(sets))
         for cell in sorted(cells, key=lambda cell: cell.average):
             better = cell.rows[sure[cell.rows] < cell.average]

@@ -23,8 +23,8 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.holdings import AT, PEOPLE, Held, View, secrets_of, views
-from pluralis.attacks.knowledge import SHARE, Question, Targets, blind_guess, quasi_of, shares
+from pluralis.attacks.holdings import AT, PEOPLE, SHARE, Held, View, secrets_of, views
+from pluralis.attacks.knowledge import Question, Targets, blind_guess, quasi_of, shares
 from pluralis.estimate.attributes import attributes_of
 from pluralis.labels import read_interval
 from pluralis.release import Release
@@ -48,7 +48,7 @@ class Skewness(Attack):
     name: ClassVar[str] = "skewness"
     title: ClassVar[str] = "skewness and similarity: groups unlike the whole, values alike"
     reference: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
-    gets: ClassVar[str] = "people's {attribute} guessed right by the shares of their group"
+    gets: ClassVar[str] = "people's {attribute} guessed right by the shares published with them"
 
     def applies(self, release: Release) -> bool:
         return bool(secrets_of(release))

@@ -1,4 +1,4 @@
-"""What rows say of people: which rows a person may be, and the mean of what those rows say."""
+"""What rows say of people: the mean of what those rows say that a person may be."""
 
 from __future__ import annotations
 
@@ -23,21 +23,6 @@ class Items(NamedTuple):
     share: npt.NDArray[np.float64]
 
 
-class Labels(NamedTuple):
-    """What kinds of rows show, column by column: a number between two, or one of a set.
-
-    Column c is of numbers from low[c, k] to high[c, k] where stride[c] is 0; else bit `label[c, k]` of line v, of
-    `stride[c]` bytes from `base[c]` on, says whether the label covers value v.
-    """
-
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    label: npt.NDArray[np.int32]
-    base: npt.NDArray[np.int64]
-    stride: npt.NDArray[np.int64]
-    bits: npt.NDArray[np.uint8]
-
-
 @njit(cache=True, inline="always")
 def _add(items, kind, out):
     """Add what the rows of a kind say, and return how many they are."""
@@ -57,30 +42,3 @@ def believe_kinds(kind_of, items, out, rows):
             continue
         rows[t] = _add(items, kind_of[t], out[t])
         out[t] /= rows[t]
-
-
-@njit(cache=True, inline="always")
-def _covers(labels, kind, number, value, t):
-    for c in range(labels.low.shape[0]):
-        if labels.stride[c] == 0:
-            if number[c, t] < labels.low[c, kind] or number[c, t] > labels.high[c, kind]:
-                return False
-        else:
-            if value[c, t] < 0:
-                return False
-            label = labels.label[c, kind]
-            byte = labels.bits[labels.base[c] + value[c, t] * labels.stride[c] + (label >> 3)]
-            if not (byte >> (label & 7)) & 1:
-                return False
-    return True
-
-
-@njit(cache=True)
-def believe_covering(labels, number, value, items, out, rows):
-    """The same for every kind of row whose labels cover the person's values."""
-    for t in range(rows.size):
-        for kind in range(items.starts.size - 1):
-            if _covers(labels, kind, number, value, t):
-                rows[t] += _add(items, kind, out[t])
-        if rows[t] > 0:
-            out[t] /= rows[t]
