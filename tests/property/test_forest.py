@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import naive
 from pluralis.kernels.forest import NOBODY, nearest, nearest_few, plant, take
-from pluralis.kernels.select import EVERYTHING, STACK, Rules
+from pluralis.kernels.marks import EVERYTHING
+from pluralis.kernels.select import STACK, Rules
 from pluralis.kernels.space import add_to_box, bit, empty_box
 from pluralis.policy import Policy
 from pluralis.space import space_of

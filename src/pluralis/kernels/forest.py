@@ -1,8 +1,8 @@
 """k-d trees over rows, for the row that a group loses least by taking.
 
-Every node knows the box of its free rows, how many there are, the first of them in the drawn order, and the
-sensitive values they hold (hashed to 64 bits). A node whose box cannot beat the best row found so far
-is passed over, so the answer is the one a scan of all rows would give, equal losses going to the first in the
+Every node knows the box of its free rows, the first of them in the drawn order, and the sensitive values they hold
+(in 64 bits). A node whose box cannot beat the best row found so far, or none of whose rows can hold values that may
+join, is passed over, so the answer is the one a scan of all rows would give, equal losses going to the first in the
 drawn order.
 """
 
@@ -34,6 +34,7 @@ class Forest(NamedTuple):
     ends: np.ndarray  # float32[node, tree or number, 2]: just below the lowest and just above the highest point
     seen: np.ndarray  # uint64[node, flat attribute]: mask of the codes
     values: np.ndarray  # mask of the sensitive values of free rows
+    fields: np.ndarray  # uint64[sensitive attribute]: the bits of the mask that are its values
     first: np.ndarray  # the first free row in drawn order (rows are numbered in drawn order)
     leaf_of: np.ndarray
 
@@ -41,22 +42,26 @@ class Forest(NamedTuple):
 @njit(cache=True)
 def _summarise_leaf(space, forest, value, node):
     """The box, the values and the first row of a leaf, from its free rows."""
-    forest.seen[node] = 0
-    forest.ends[node, :, 0] = np.inf
-    forest.ends[node, :, 1] = -np.inf
-    forest.first[node] = NOBODY
-    forest.values[node] = 0
-    for at in range(forest.begin[node], forest.end[node]):
-        row = forest.order[at]
-        forest.first[node] = min(forest.first[node], row)
-        forest.values[node] |= bit(value[row])
-        for j in range(space.flats):
-            forest.seen[node, j] |= bit(np.int64(forest.points[at, j]))
-        for j in range(space.flats, space.kinds.size):
-            x = forest.points[at, j]
-            margin = ROUNDING if j >= space.trees else 0.0
-            forest.ends[node, j - space.flats, 0] = min(forest.ends[node, j - space.flats, 0], np.float32(x - margin))
-            forest.ends[node, j - space.flats, 1] = max(forest.ends[node, j - space.flats, 1], np.float32(x + margin))
+    begin, end = forest.begin[node], forest.end[node]
+    first, values = NOBODY, np.uint64(0)
+    for at in range(begin, end):
+        first = min(first, forest.order[at])
+    for a in range(value.shape[0]):
+        for at in range(begin, end):
+            values |= bit(value[a, forest.order[at]])
+    forest.first[node], forest.values[node] = first, values
+    for j in range(space.flats):
+        seen = np.uint64(0)
+        for at in range(begin, end):
+            seen |= bit(np.int64(forest.points[at, j]))
+        forest.seen[node, j] = seen
+    for j in range(space.flats, space.kinds.size):
+        low, high = np.inf, -np.inf
+        for at in range(begin, end):
+            low, high = min(low, forest.points[at, j]), max(high, forest.points[at, j])
+        margin = ROUNDING if j >= space.trees else 0.0
+        forest.ends[node, j - space.flats, 0] = low - margin
+        forest.ends[node, j - space.flats, 1] = high + margin
 
 
 @njit(cache=True)
@@ -144,7 +149,11 @@ def _grown(array):
 
 @njit(cache=True)
 def plant(space, order, starts, value):
-    """One tree over each run of rows in `order`; run i goes from starts[i] to starts[i+1], and its root is node i."""
+    """One tree over each run of rows in `order`; run i goes from starts[i] to starts[i+1], and its root is node i.
+
+    `value` is a sensitive value of each row, or [attribute, row] for several, which then share no bits.
+    """
+    value = np.atleast_2d(value)
     rows = order.size
     used = starts.size - 1
     room = max(64, 2 * used + rows // LEAF)
@@ -185,9 +194,13 @@ def plant(space, order, starts, value):
         np.empty((used, attributes - space.flats, 2), np.float32),
         np.empty((used, space.flats), np.uint64),
         np.empty(used, np.uint64),
+        np.zeros(value.shape[0], np.uint64),
         np.empty(used, np.int64),
         np.empty(space.points.shape[0], np.int64),
     )
+    for a in range(value.shape[0]):
+        for row in order:
+            forest.fields[a] |= bit(value[a, row])
     for node in range(used - 1, -1, -1):
         if left[node] < 0:
             for at in range(begin[node], end[node]):
@@ -200,7 +213,8 @@ def plant(space, order, starts, value):
 
 @njit(cache=True)
 def take(space, forest, value, row):
-    """Mark a row as taken; boxes, values and counts above it shrink."""
+    """Mark a row as taken; boxes and values above it shrink."""
+    value = np.atleast_2d(value)
     node = forest.leaf_of[row]
     at = forest.begin[node]
     while forest.order[at] != row:
@@ -220,6 +234,23 @@ def take(space, forest, value, row):
             left = forest.left[node]
             forest.first[node] = min(forest.first[left], forest.first[left + 1])
             forest.values[node] = forest.values[left] | forest.values[left + 1]
+        node = forest.parent[node]
+
+
+@njit(cache=True)
+def replace(forest, row, twin):
+    """Put an equal row in the place of a taken one; only who is first changes."""
+    node = forest.leaf_of[row]
+    forest.leaf_of[twin] = node
+    forest.first[node] = twin
+    for at in range(forest.begin[node], forest.end[node]):
+        if forest.order[at] == row:
+            forest.order[at] = twin
+        forest.first[node] = min(forest.first[node], forest.order[at])
+    node = forest.parent[node]
+    while node >= 0:
+        left = forest.left[node]
+        forest.first[node] = min(forest.first[left], forest.first[left + 1])
         node = forest.parent[node]
 
 
@@ -265,6 +296,16 @@ def allowed(rules, members, size, row):
 
 
 @njit(cache=True)
+def _may_join(forest, node, open_values):
+    """Whether a node holds an open value of every sensitive attribute, if not always in one row."""
+    held = forest.values[node] & open_values
+    for a in range(forest.fields.size):
+        if held & forest.fields[a] == 0:
+            return False
+    return True
+
+
+@njit(cache=True)
 def nearest(space, forest, root, group, rules, room, best, found):
     """(loss, row) of the free row under `root` that joins the group with least loss, if it beats (best, found).
 
@@ -275,7 +316,7 @@ def nearest(space, forest, root, group, rules, room, best, found):
     stack, bounds = room
     top = 0
     stack[0] = root
-    bounds[0] = least_loss(space, forest, root, box) if forest.values[root] & open_values else np.inf
+    bounds[0] = least_loss(space, forest, root, box) if _may_join(forest, root, open_values) else np.inf
     while top >= 0:
         node, bound = stack[top], bounds[top]
         top -= 1
@@ -290,8 +331,8 @@ def nearest(space, forest, root, group, rules, room, best, found):
                     best, found = loss, row
             continue
         near, far = left, left + 1
-        a = least_loss(space, forest, near, box) if forest.values[near] & open_values else np.inf
-        b = least_loss(space, forest, far, box) if forest.values[far] & open_values else np.inf
+        a = least_loss(space, forest, near, box) if _may_join(forest, near, open_values) else np.inf
+        b = least_loss(space, forest, far, box) if _may_join(forest, far, open_values) else np.inf
         if b < a or (b == a and forest.first[far] < forest.first[near]):
             near, far, a, b = far, near, b, a
         if b < np.inf and b <= best:

@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pluralis.kernels.forest import NOBODY, STACK, nearest, take
+from pluralis.kernels.forest import NOBODY, STACK, nearest, replace, take
+from pluralis.kernels.marks import open_marks
 from pluralis.kernels.schedule import restore_ranking
-from pluralis.kernels.space import add_to_box, bit, empty_box
+from pluralis.kernels.space import add_to_box, empty_box
+from pluralis.kernels.twins import NO_TWIN
 
 GROUPS, ASIDE, LEFT, FINISHED, FAILED = 0, 1, 2, 3, 4
 GIVE_UP = 64
-EVERYTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Rules(NamedTuple):
@@ -36,6 +37,7 @@ class Buckets(NamedTuple):
     rows: np.ndarray  # bucket after bucket, each in drawn order
     cursor: np.ndarray  # where the first free row may be
     taken: np.ndarray  # bool[row]
+    twin: np.ndarray  # int64[row]: the next row that is equal in all values and person, or NO_TWIN
     holders: np.ndarray  # int64[attribute, value]: free rows that hold a value
 
 
@@ -133,17 +135,16 @@ def _next_fullest(space, forests, rules, buckets, group, room, rank):
 
 
 @njit(cache=True)
-def _open_values(rules, buckets, members, size):
-    """A mask of the values not in the group yet; everything where there are too many values for a mask."""
-    mask = EVERYTHING
-    if buckets.sizes.size <= 64:
-        for k in range(size):
-            mask &= ~bit(rules.secrets[0, members[k]])
-    return mask
+def _give(space, forest, marks, row, twin):
+    """Take a row out of a tree; its twin comes in its place."""
+    if twin == NO_TWIN:
+        take(space, forest, marks.of_row, row)
+    else:
+        replace(forest, row, twin)
 
 
 @njit(cache=True)
-def select_groups(space, forests, rules, buckets, outcome, slack, until):
+def select_groups(space, forests, rules, marks, buckets, outcome, slack, until):
     """Form groups until there are `until` of them or no more can be formed.
 
     `forests` is (one tree over all free rows, one tree for each bucket); Max-l needs the second only.
@@ -163,15 +164,17 @@ def select_groups(space, forests, rules, buckets, outcome, slack, until):
         size, rank = 1, 1
         _quotas(rules, buckets, counters[LEFT], l, quotas)
         while size < l:
-            group = (box, members, size, _open_values(rules, buckets, members, size))
             if slack:
                 limit = _bound_beyond(rules, buckets, members, size, counters[LEFT], l)
                 asked = _need(rules, members, size, l, quotas)
+                group = (box, members, size, open_marks(marks, rules, members, size))
                 row = _next_row(space, forests, rules, buckets, group, room, limit)
                 if row == NOBODY and asked:
                     rules.needed[:] = -1
+                    group = (box, members, size, open_marks(marks, rules, members, size))
                     row = _next_row(space, forests, rules, buckets, group, room, limit)
             else:
+                group = (box, members, size, open_marks(marks, rules, members, size))
                 row, rank = _next_fullest(space, forests, rules, buckets, group, room, rank)
             if row == NOBODY:
                 break
@@ -188,9 +191,10 @@ def select_groups(space, forests, rules, buckets, outcome, slack, until):
             outcome.groups[counters[GROUPS]] = members
             counters[GROUPS] += 1
         for i in range(size):
+            twin = buckets.twin[members[i]]
             if slack:
-                take(space, forests[0], rules.secrets[0], members[i])
-            take(space, forests[1], rules.secrets[0], members[i])
+                _give(space, forests[0], marks, members[i], twin)
+            _give(space, forests[1], marks, members[i], twin)
             buckets.taken[members[i]] = True
             buckets.sizes[rules.secrets[0, members[i]]] -= 1
             for a in range(1, rules.caps.size):

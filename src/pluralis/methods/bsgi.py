@@ -24,9 +24,12 @@ from pluralis.eligibility import largest_l, require_allowance, require_eligible,
 from pluralis.errors import Infeasible
 from pluralis.grouping import merge_until_diverse
 from pluralis.kernels.forest import Forest, plant
-from pluralis.kernels.place import chained, losses_of, place, refine
+from pluralis.kernels.incorporate import Terms, incorporate, standing
+from pluralis.kernels.marks import Marks, marks_of
+from pluralis.kernels.place import chained, losses_of, refine
 from pluralis.kernels.select import ASIDE, FINISHED, GROUPS, LEFT, Buckets, Outcome, Rules, select_groups
 from pluralis.kernels.space import Space
+from pluralis.kernels.twins import NO_TWIN, next_twins
 from pluralis.methods.base import Method
 from pluralis.plan import LEFT_OUT, Plan, numbered
 from pluralis.policy import Policy
@@ -125,27 +128,29 @@ class Bsgi(Method):
             rows=by_bucket,
             cursor=starts[:-1].copy(),
             taken=np.zeros(rows, np.bool_),
+            twin=next_twins(space.points, rules),
             holders=np.stack([np.bincount(codes, minlength=rules.secrets.max() + 1) for codes in rules.secrets]),
         )
         outcome = Outcome(np.empty((rows // l, l), np.int64), np.empty(rows, np.int64), np.array([0, 0, rows, 0, 0]))
+        marks = marks_of(rules.secrets)
         planted = 2 * rows + 1
         with stage("forming groups") as done:
             while not outcome.counters[FINISHED]:
                 if 2 * outcome.counters[LEFT] < planted:
                     planted = outcome.counters[LEFT]
-                    forests = self._forests(rules, space, by_bucket[~buckets.taken[by_bucket]])
-                select_groups(space, forests, rules, buckets, outcome, slack, outcome.counters[GROUPS] + BATCH)
+                    forests = self._forests(rules, marks, space, by_bucket[_foremost(buckets)[by_bucket]])
+                select_groups(space, forests, rules, marks, buckets, outcome, slack, outcome.counters[GROUPS] + BATCH)
                 done(1 - outcome.counters[LEFT] / rows)
         aside = np.concatenate([outcome.aside[: outcome.counters[ASIDE]], np.flatnonzero(~buckets.taken)])
         rules.needed[:] = -1
         return outcome.groups[: outcome.counters[GROUPS]], np.sort(aside)
 
-    def _forests(self, rules: Rules, space: Space, free: npt.NDArray[np.int64]) -> tuple[Forest, Forest]:
-        """Trees over the free rows, which come bucket by bucket: one over all, and one for each bucket."""
+    def _forests(self, rules: Rules, marks: Marks, space: Space, free: npt.NDArray[np.int64]) -> tuple[Forest, Forest]:
+        """Trees over free rows, which come bucket by bucket: one over all, and one for each bucket."""
         sizes = np.bincount(rules.secrets[0, free], minlength=rules.secrets[0].max() + 1)
-        by_bucket = plant(space, free.copy(), np.concatenate([[0], np.cumsum(sizes)]), rules.secrets[0])
+        by_bucket = plant(space, free.copy(), np.concatenate([[0], np.cumsum(sizes)]), marks.of_row)
         whole = free if self.variant == "hardened" else free[:0]
-        return plant(space, whole.copy(), np.array([0, whole.size]), rules.secrets[0]), by_bucket
+        return plant(space, whole.copy(), np.array([0, whole.size]), marks.of_row), by_bucket
 
     def _incorporate(
         self,
@@ -160,17 +165,16 @@ class Bsgi(Method):
         group_of[formed] = np.arange(formed.shape[0])[:, None]
         if not residual.size:
             return group_of
-        unplaced = residual.tolist()
         if formed.size:
-            groups = chained(space, formed)
-            unplaced = []
+            literal, coarse = self.variant == "paper", space._replace(few=np.ones_like(space.few))
+            terms = Terms(rules, marks_of(rules.secrets), ls, formed.shape[1], literal, coarse)
+            groups, stand = chained(space, formed), standing(space, terms, formed)
             with stage("placing residual rows") as done:
-                for i, row in enumerate(residual):
-                    group_of[row] = place(space, rules, ls, groups, row, self.variant == "paper", formed.shape[1])
-                    if group_of[row] == LEFT_OUT:
-                        unplaced.append(row)
-                    done(i / residual.size)
-        group_of, _ = merge_until_diverse(group_of, np.array(unplaced, np.int64), rules, ls)
+                for at in range(0, residual.size, BATCH):
+                    incorporate(space, terms, groups, stand, residual[at : at + BATCH], group_of)
+                    done(at / residual.size)
+        unplaced = residual[group_of[residual] == LEFT_OUT]
+        group_of, _ = merge_until_diverse(group_of, unplaced, rules, ls)
         return group_of
 
     def _refined(self, space: Space, rules: Rules, group_of: npt.NDArray[np.int64], l: int) -> npt.NDArray[np.int64]:
@@ -196,6 +200,14 @@ class Bsgi(Method):
                 if saved == 0.0:
                     break
         return group_of
+
+
+def _foremost(buckets: Buckets) -> npt.NDArray[np.bool_]:
+    """The free rows that are not behind a free twin."""
+    foremost = ~buckets.taken
+    behind = buckets.twin[foremost]
+    foremost[behind[behind != NO_TWIN]] = False
+    return foremost
 
 
 def _roomy(table: Table, ls: dict[str, int], first: str) -> int:
