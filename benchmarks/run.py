@@ -272,7 +272,7 @@ def _steps(sizes: list[int]) -> list[tuple[int, int]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", nargs=3, metavar=("MEASURE", "FILE", "RUN"), help=argparse.SUPPRESS)
-    parser.add_argument("--only", nargs="+", metavar="METHOD", help="methods or rows to run; their old figures are replaced")
+    parser.add_argument("--only", nargs="+", metavar="METHOD", help="methods or rows to run; others keep their figures")
     parser.add_argument("--most", type=int, default=max(HUGE), help="leave out larger tables")
     asked = parser.parse_args()
     if asked.one:
