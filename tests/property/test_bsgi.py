@@ -18,8 +18,12 @@ import naive
 from pluralis.eligibility import largest_l
 from pluralis.errors import Infeasible
 from pluralis.grouping import merge_until_diverse
+from pluralis.kernels.forest import allowed
+from pluralis.kernels.marks import marks_of, open_marks
 from pluralis.kernels.schedule import max_l_schedule
+from pluralis.kernels.select import Rules
 from pluralis.kernels.space import add_to_box, box_loss, empty_box, loss_with
+from pluralis.kernels.twins import NO_TWIN, next_twins
 from pluralis.methods import bsgi as bsgi_module
 from pluralis.methods.bsgi import Bsgi
 from pluralis.plan import LEFT_OUT, Plan
@@ -64,6 +68,38 @@ def test_larger_tables_agree_too(variant, values, codes, secrets):
     assert_same_as_naive(seeded(150, 7, values, codes, secrets), variant)
 
 
+def crowded(seed: int, values: int, *, people: bool) -> Case:
+    """Many equal rows; the second secret goes with the quasi values, and is most often one value, as the third is."""
+    rng = np.random.default_rng(seed)
+    rows = 180
+    age = rng.integers(0, 4, rows)
+    columns = {
+        "age": age,
+        "sex": np.array(["f", "m"])[rng.integers(0, 2, rows)],
+        "s0": [f"v{v:03}" for v in rng.permutation(rows) % values],
+        "s1": [f"r{v}" for v in np.where(rng.random(rows) < 0.8, age // 2, rng.integers(0, 5, rows))],
+        "s2": [f"h{v:03}" for v in np.where(rng.random(rows) < 0.4, 70, rng.integers(0, 90, rows))],
+        "who": rng.integers(0, 300, rows),
+    }
+    attributes = {
+        "age": {"role": "quasi", "type": "number"},
+        "sex": {"role": "quasi"},
+        **{name: {"role": "sensitive", "l": l} for name, l in {"s0": 5, "s1": 2, "s2": 2}.items()},
+    }
+    policy = {"version": 1, "attributes": attributes, "others": "drop", "publish": {"suppress": 0.5}}
+    if people:
+        policy["person"] = "who"
+    return Case(pl.DataFrame(columns), Policy.of(policy))
+
+
+@pytest.mark.parametrize("variant", ["paper", "hardened"])
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize(("seed", "values"), [(0, 7), (1, 8), (2, 9), (3, 80)])
+def test_equal_rows_and_secrets_that_go_with_them_agree_too(variant, people, seed, values):
+    """Rows that a search passes over for their second or third secret; twins; many rows left over."""
+    assert_same_as_naive(crowded(seed, values, people=people), variant)
+
+
 @pytest.mark.parametrize("variant", ["paper", "hardened"])
 def test_planting_the_trees_anew_changes_nothing(variant, monkeypatch):
     case = seeded(300, 1, 7, 20)
@@ -71,6 +107,60 @@ def test_planting_the_trees_anew_changes_nothing(variant, monkeypatch):
     monkeypatch.setattr(bsgi_module, "BATCH", 1)
     batches = planned(case, variant=variant, refine=2)
     assert whole.group_of.tolist() == batches.group_of.tolist()
+
+
+# what makes it fast -------------------------------------------------------------------------------------------
+
+
+@st.composite
+def secrets_of_rows(draw: st.DrawFn) -> Rules:
+    """Up to 40 sensitive attributes of up to 100 values, some much commoner than others; sometimes one is needed."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    attributes, rows = draw(st.sampled_from([1, 2, 3, 40])), draw(st.integers(2, 120))
+    values = rng.choice([2, 5, 40, 100], attributes)
+    secrets = np.stack([(rng.random(rows) ** 2 * size).astype(np.int32) for size in values])
+    needed = np.where(rng.random(attributes) < 0.2, secrets[:, 0], -1)
+    return Rules(secrets, rng.integers(1, 4, attributes), np.empty(0, np.int32), needed.astype(np.int64))
+
+
+@given(rules=secrets_of_rows(), random=st.randoms(use_true_random=False))
+@EXAMPLES
+def test_marks_hide_no_row_that_may_join_and_every_common_value_that_may_not(rules, random):
+    rows = rules.secrets.shape[1]
+    marks = marks_of(rules.secrets)
+    size = random.randint(1, min(6, rows))
+    members = np.array(random.sample(range(rows), size), np.int64)
+    opened = int(open_marks(marks, rules, members, size))
+    for row in range(rows):
+        bits = [1 << int(place) for place in marks.of_row[:, row]]
+        assert all(int(field) & bit for field, bit in zip(marks.field, bits, strict=True))
+        if allowed(rules, members, size, row):
+            assert all(opened & bit for bit in bits)
+    for a, codes in enumerate(rules.secrets[: len(marks.field)]):
+        common = np.bincount(codes).argmax()
+        alone = [v for v in np.unique(codes) if marks.of_value[a, v] == marks.of_value[a, common]] == [common]
+        full = (codes[members] == common).sum() >= rules.caps[a] or rules.needed[a] not in (-1, common)
+        assert bool(opened & 1 << int(marks.of_value[a, common])) == (not full)
+        assert alone
+    assert sum(int(field).bit_count() for field in marks.field) == int(np.bitwise_or.reduce(marks.field)).bit_count()
+
+
+@given(sketch=sketches())
+@EXAMPLES
+def test_twins_are_equal_rows_in_their_order(sketch, folder):
+    case = sketch.placed(folder)
+    table = case.table()
+    order = drawn_order(table, case.policy, "hardened")
+    space, method = space_of(table.quasi, order), Bsgi()
+    rules, _ = method._rules(table, method._asked(table, case.policy), order)
+    after: dict[object, int] = {}
+    expected = []
+    for row in reversed(range(order.size)):
+        who = rules.person[row] if rules.person.size else None
+        held = (*space.points[row], *rules.secrets[:, row], who)
+        expected.append(after.get(held, NO_TWIN))
+        after[held] = row
+    assert next_twins(space.points, rules).tolist() == expected[::-1]
 
 
 # the metric ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Placing the rows that selection left over, and exchanging rows between groups for a smaller loss.
+"""The members of groups, and exchanging rows between groups for a smaller loss.
 
 A group's members stand in a chain: `head[g]` is its last-joined row, `link[row]` the one before it, -1 the end.
 """
@@ -65,14 +65,11 @@ def chains(group_of, groups):
 
 
 @njit(cache=True)
-def chained(space, formed):
+def chained(formed, rows):
     """Groups of equal size as chains, `formed[g]` being the rows of group g."""
     count, l = formed.shape
-    groups = _no_members(count, space.points.shape[0])
-    box = empty_box(space.kinds.size)
+    groups = _no_members(count, rows)
     for group in range(count):
-        fill_box(space, box, formed[group], l, -1)
-        groups.loss[group] = box_loss(space, box)
         for i in range(l):
             join(groups, group, formed[group, i])
     return groups

@@ -136,7 +136,7 @@ def _next_fullest(space, forests, rules, buckets, group, room, rank):
 
 @njit(cache=True)
 def _give(space, forest, marks, row, twin):
-    """Take a row out of a tree; its twin comes in its place."""
+    """Take a row out of a tree and let its twin, if it has one, stand in its place."""
     if twin == NO_TWIN:
         take(space, forest, marks.of_row, row)
     else:
@@ -164,17 +164,16 @@ def select_groups(space, forests, rules, marks, buckets, outcome, slack, until):
         size, rank = 1, 1
         _quotas(rules, buckets, counters[LEFT], l, quotas)
         while size < l:
+            asked = slack and _need(rules, members, size, l, quotas)
+            group = (box, members, size, open_marks(marks, rules, members, size))
             if slack:
                 limit = _bound_beyond(rules, buckets, members, size, counters[LEFT], l)
-                asked = _need(rules, members, size, l, quotas)
-                group = (box, members, size, open_marks(marks, rules, members, size))
                 row = _next_row(space, forests, rules, buckets, group, room, limit)
                 if row == NOBODY and asked:
                     rules.needed[:] = -1
                     group = (box, members, size, open_marks(marks, rules, members, size))
                     row = _next_row(space, forests, rules, buckets, group, room, limit)
             else:
-                group = (box, members, size, open_marks(marks, rules, members, size))
                 row, rank = _next_fullest(space, forests, rules, buckets, group, room, rank)
             if row == NOBODY:
                 break

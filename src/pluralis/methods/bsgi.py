@@ -26,7 +26,7 @@ from pluralis.grouping import merge_until_diverse
 from pluralis.kernels.forest import Forest, plant
 from pluralis.kernels.incorporate import Terms, incorporate, standing
 from pluralis.kernels.marks import Marks, marks_of
-from pluralis.kernels.place import chained, losses_of, refine
+from pluralis.kernels.place import losses_of, refine
 from pluralis.kernels.select import ASIDE, FINISHED, GROUPS, LEFT, Buckets, Outcome, Rules, select_groups
 from pluralis.kernels.space import Space
 from pluralis.kernels.twins import NO_TWIN, next_twins
@@ -166,12 +166,11 @@ class Bsgi(Method):
         if not residual.size:
             return group_of
         if formed.size:
-            literal, coarse = self.variant == "paper", space._replace(few=np.ones_like(space.few))
-            terms = Terms(rules, marks_of(rules.secrets), ls, formed.shape[1], literal, coarse)
-            groups, stand = chained(space, formed), standing(space, terms, formed)
+            terms = Terms(rules, marks_of(rules.secrets), ls, formed.shape[1], self.variant == "paper")
+            known = standing(space, terms, formed)
             with stage("placing residual rows") as done:
                 for at in range(0, residual.size, BATCH):
-                    incorporate(space, terms, groups, stand, residual[at : at + BATCH], group_of)
+                    incorporate(space, terms, known, residual[at : at + BATCH], group_of)
                     done(at / residual.size)
         unplaced = residual[group_of[residual] == LEFT_OUT]
         group_of, _ = merge_until_diverse(group_of, unplaced, rules, ls)
@@ -185,7 +184,7 @@ class Bsgi(Method):
         placed = np.flatnonzero(group_of != LEFT_OUT)
         by_bucket = placed[np.argsort(rules.secrets[0, placed], kind="stable")]
         starts_of_buckets = np.concatenate([[0], np.cumsum(np.bincount(rules.secrets[0, placed]))])
-        forest = plant(space, by_bucket, starts_of_buckets, rules.secrets[0])
+        forest = plant(space, by_bucket, starts_of_buckets, marks_of(rules.secrets[:1]).of_row)
         members = placed[np.argsort(group_of[placed], kind="stable")]
         starts = np.concatenate([[0], np.cumsum(np.bincount(group_of[placed]))])
         with stage("refining groups") as done:
