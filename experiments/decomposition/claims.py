@@ -315,19 +315,19 @@ CLAIMS = (
         "Decomposition greatly outperforms generalization in execution time (at least twice as fast).",
         "section 6.1, Figure 6", faster,
         "The default looks for each row among all buckets, which takes a little longer, and Mondrian cuts less at "
-        "large l.",
+        "large l.", timed=True,
     ),
     Claim(
         "The execution time of decomposition has almost no growth with l (at most 25 % between any two).",
-        "section 6.1, Figure 6", steady,
+        "section 6.1, Figure 6", steady, timed=True,
     ),
     Claim(
         "Mondrian's time decreases with l, because larger l stops its recursion earlier.",
-        "section 6.1, Figure 6", mondrian_falls,
+        "section 6.1, Figure 6", mondrian_falls, timed=True,
     ),
     Claim(
         "The time complexity of decomposition is O(n²), irrelevant with l.",
-        "section 6.1", quadratic,
+        "section 6.1", quadratic, timed=True,
     ),
     Claim(
         "KL grows with the number of sensitive attributes.",
@@ -342,11 +342,11 @@ CLAIMS = (
     ),
     Claim(
         "When d = 1, executions on different l cost almost the same amount of time (within 25 %).",
-        "section 6.2, Figure 8", steady_alone,
+        "section 6.2, Figure 8", steady_alone, timed=True,
     ),
     Claim(
         "With multiple sensitive attributes, larger l_pri leads to less execution time (l_pri 3 to 7).",
-        "section 6.2, Figure 8", falls_with_l,
+        "section 6.2, Figure 8", falls_with_l, timed=True,
     ),
     Claim(
         "… because it reduces the necessity of adding noise (values added, l_pri 3 to 7).",

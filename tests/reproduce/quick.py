@@ -11,6 +11,7 @@ import pytest
 from pluralis.datasets.public import find
 from pluralis.errors import InputError
 from pluralis.reproduce import Judged, Lab, Number, Paper, Results, load, reproduce
+from pluralis.reproduce.paper import HOLDS
 from pluralis.reproduce.running import folder_of, printed, results
 
 
@@ -60,3 +61,10 @@ def check_written(quick: Quick, figures: Sequence[str]) -> None:
     for one in quick.claims:
         assert one.claim.statement.replace("|", "\\|") in page
         assert one.cases, one.claim.statement
+
+
+def check_explained(claims: Sequence[Judged], *, timed: bool = False) -> None:
+    """A verdict against the paper says why: of claims about time, only where they were measured with care."""
+    assert claims
+    judged = [one for one in claims if timed or not one.claim.timed]
+    assert [one.claim.statement for one in judged if one.verdict != HOLDS and not one.claim.why] == []

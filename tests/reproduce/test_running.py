@@ -22,7 +22,7 @@ from pluralis.present.lines import Line, Panel
 from pluralis.reproduce import CHECKOUT, PAPERS, Case, Claim, Experiment, Figure, Lab, Number, Paper, load, running
 from pluralis.reproduce import page as pages
 from pluralis.reproduce.paper import HOLDS, IN_PART, UNKNOWN, Point, Printed, Results, Value
-from reproduce.quick import skip_if_absent
+from reproduce.quick import check_explained, skip_if_absent
 
 
 def toy(measure: object = None, points: int = 4) -> Paper:
@@ -137,6 +137,7 @@ def test_committed_pages_are_those_of_committed_results(name: str, monkeypatch: 
         assert kept.read_text(encoding="utf-8") == drawn
         assert kept.with_suffix(".png").is_file()
     assert not running.about(paper, CHECKOUT)["quick"]
+    check_explained(pages.judged(paper, CHECKOUT), timed=True)
 
 
 def test_the_summary_has_a_row_for_each_claim(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,12 +61,16 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper. `why` is said where it does not hold, or not always."""
+    """A sentence of a paper. `why` is said where it does not hold, or not always.
+
+    A `timed` one is judged by seconds: on another machine, or a busy one, it may be judged otherwise.
+    """
 
     statement: str
     source: str
     check: Callable[[Results, Printed], Iterable[Case]]
     why: str = ""
+    timed: bool = False
 
     def judged(self, results: Results, printed: Printed) -> Judged:
         cases = tuple(self.check(results, printed))
