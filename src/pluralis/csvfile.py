@@ -24,6 +24,7 @@ from pluralis.errors import InputError, OutputError, ReleaseError
 from pluralis.progress import stage
 
 MAX_BYTES = 32 << 30
+MAX_ROWS = 2**32 - 2
 MAX_RATIO = 200
 RATIO_FROM = 64 << 20
 CHUNK = 16 << 20
@@ -163,6 +164,12 @@ def check_names(names: Sequence[object], where: str) -> None:
                 raise InputError(f"{where}: {both} are both named {name!r}. Rename one.")
             raise InputError(f"{where}: {both} ({names[first]!r}, {name!r}) read the same. Rename one.")
         seen[folded] = i
+
+
+def check_rows(name: str, rows: int) -> None:
+    """Refuse a table of more rows than can be numbered."""
+    if rows > MAX_ROWS:
+        raise InputError(f"{name} has {rows:,} rows, the limit is {MAX_ROWS:,}. Split it.")
 
 
 def check_memory(name: str, need: int) -> None:

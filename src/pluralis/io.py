@@ -16,26 +16,24 @@ import io
 import math
 import stat
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from pluralis.csvfile import check_memory, check_names, gist, load_text, read_release_csv, write_csv_bytes
+from pluralis.csvfile import check_memory, check_names, check_rows, gist, load_text, read_release_csv, write_csv_bytes
 from pluralis.errors import InputError
 from pluralis.kernels import scan
+from pluralis.parquet import Packed, ParquetFile, kept, write_parquet_bytes
 from pluralis.progress import stage
 
-__all__ = ["Packed", "read_release_csv", "read_table", "write_csv_bytes", "write_parquet_bytes"]
+__all__ = ["Packed", "open_table", "read_release_csv", "read_table", "write_csv_bytes", "write_parquet_bytes"]
 
 MAX_FIELD = 128 << 10
 MAX_COLUMNS = 10_000
-MAX_ROWS = 2**32 - 2
 SEPARATORS = ",;\t|"
-ROW_GROUP = 1 << 21
-COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
 
 _ENDINGS = tuple(ending + packed for ending in (".csv", ".tsv", ".txt") for packed in ("", ".gz"))
 _SUPPORTED = "a .csv, .tsv, .txt (also .gz) or .parquet file, or a polars, pandas or pyarrow table"
@@ -97,23 +95,31 @@ def read_table(
     pluralis.errors.InputError: 'postgresql://host/people' is an address, which is not read. Give a .csv, \
 .tsv, .txt (also .gz) or .parquet file, or a polars, pandas or pyarrow table.
     """
+    table = open_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
+    return table if isinstance(table, pl.DataFrame) else table.read(table.columns)
+
+
+def open_table(
+    source: object,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    notes: list[str] | None = None,
+    only: Collection[str] | None = None,
+) -> pl.DataFrame | ParquetFile:
+    """The same, but columns of a Parquet file are read only when they are asked for."""
     said = notes if notes is not None else []
     if isinstance(source, str) and "://" in source:
         raise InputError(f"{source!r} is an address, which is not read. Give {_SUPPORTED}.")
     if isinstance(source, (str, Path)):
         path = _regular_file(Path(source))
         if _ends(path, ".parquet"):
-            return _read_parquet(path, only)
+            return ParquetFile(path, only)
         frame = _read_csv(path, encoding, separator, said)
     else:
         frame = _from_memory(source, said)
         check_names(frame.columns, "The table")
-    return frame.select(_kept(frame.columns, only))
-
-
-def _kept(names: list[str], only: Collection[str] | None) -> list[str]:
-    """The columns to keep of those that a table has: all, where one of `only` is not there, so that it can be said."""
-    return names if only is None or not set(only) <= set(names) else [name for name in names if name in only]
+    return frame.select(kept(frame.columns, only))
 
 
 def _regular_file(path: Path) -> Path:
@@ -220,8 +226,7 @@ def _check(buffer: io.BytesIO, name: str, separator: str | None, prefer: str) ->
     rows = int(found[scan.ROWS]) - 1
     if rows < 0:
         raise InputError(f"{name} line 1: blank lines only. A table begins with a line of column names.")
-    if rows > MAX_ROWS:
-        raise InputError(f"{name} has {rows:,} rows, the limit is {MAX_ROWS:,}. Split it.")
+    check_rows(name, rows)
     names = next(csv.reader(io.StringIO(header.decode("utf-8"), newline=""), delimiter=used, strict=True))
     check_names(names, f"{name} line 1")
     end, trailing, quoted_empty = (int(found[i]) for i in (scan.END, scan.TRAILING, scan.EMPTY))
@@ -233,85 +238,6 @@ def _detect(counts: np.ndarray, prefer: str) -> str:
     if prefer and counts[ord(prefer)]:
         return prefer
     return max(SEPARATORS, key=lambda c: int(counts[ord(c)]))
-
-
-# Parquet ----------------------------------------------------------------------------------------------------
-
-
-def _read_parquet(path: Path, only: Collection[str] | None) -> pl.DataFrame:
-    """A Parquet file, if its own figures say that it fits in memory. What is not kept of it is not read."""
-    name = path.name
-    try:
-        with path.open("rb") as file:
-            schema = pl.read_parquet_schema(file)
-            file.seek(0)
-            rows = int(pl.scan_parquet(file).select(pl.len()).collect().item())
-        check_names(list(schema), name)
-        if rows > MAX_ROWS:
-            raise InputError(f"{name} has {rows:,} rows, the limit is {MAX_ROWS:,}. Split it.")
-        kept = _kept(list(schema), only)
-        # polars counts text that is null as nothing; a view of a string takes 16 bytes
-        row_bytes = sum(pl.Series([None] * 8, dtype=schema[column]).estimated_size() / 8 or 16 for column in kept)
-        check_memory(f"{name} ({rows:,} rows, {len(kept):,} columns)", int(rows * row_bytes))
-        with stage(f"reading {name}"):
-            frame = pl.read_parquet(path, columns=kept, glob=False, hive_partitioning=False)
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}. Check its permissions.") from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError(f"{name} is damaged or no Parquet file ({gist(error)}). Get it again.") from None
-    if frame.height != rows:
-        raise InputError(f"{name} declares {rows:,} rows and holds {frame.height:,}: damaged. Get it again.")
-    return frame
-
-
-def write_parquet_bytes(frame: pl.DataFrame) -> bytes:
-    """A frame as Parquet. Equal frames give equal bytes, however they came about.
-
-    Categories are written as text: a categorical column carries its whole dictionary, also what no row holds. Sets keep
-    a dictionary, of what they hold: as text they would take many times as long to write and to read.
-    """
-    plain = frame.with_columns(_uncategorised(frame[name]) for name in frame.columns)
-    buffer = io.BytesIO()
-    plain.rechunk().write_parquet(buffer, compression=COMPRESSION, row_group_size=ROW_GROUP)
-    return buffer.getvalue()
-
-
-class Packed(Mapping[str, pl.DataFrame]):
-    """Tables as Parquet, each unpacked when it is first asked for: until then they take a tenth of the memory.
-
-    >>> Packed({"microdata": pl.DataFrame({"age": [30]})})["microdata"].rows()
-    [(30,)]
-    """
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self.packed = {name: write_parquet_bytes(table) for name, table in tables.items()}
-        self._unpacked: dict[str, pl.DataFrame] = {}
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        if name not in self._unpacked:
-            self._unpacked[name] = pl.read_parquet(io.BytesIO(self.packed[name]))
-        return self._unpacked[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.packed)
-
-    def __len__(self) -> int:
-        return len(self.packed)
-
-
-def _uncategorised(column: pl.Series) -> pl.Series:
-    kind = column.dtype
-    if isinstance(kind, (pl.Categorical, pl.Enum)):
-        return column.cast(pl.String)
-    if not isinstance(kind, pl.List) or not isinstance(kind.inner, (pl.Categorical, pl.Enum)):
-        return column
-    held = column.explode().unique().drop_nulls().cast(pl.String).sort()
-    if isinstance(kind.inner, pl.Enum):
-        if held.len() == kind.inner.categories.len():
-            return column
-        used = set(held)
-        held = kind.inner.categories.filter(kind.inner.categories.is_in(list(used)))
-    return column.cast(pl.List(pl.String)).cast(pl.List(pl.Enum(held)))
 
 
 # tables in memory -------------------------------------------------------------------------------------------

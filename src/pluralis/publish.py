@@ -28,7 +28,7 @@ from pluralis.dependencies import assumed
 from pluralis.errors import AuditFailed, Breached, Infeasible, OutputError
 from pluralis.folder import Stage, check_target, one_at_a_time, staging
 from pluralis.identity import identity_of
-from pluralis.io import Packed, read_table, write_csv_bytes
+from pluralis.io import Packed, open_table, write_csv_bytes
 from pluralis.kinds import KINDS
 from pluralis.kinds.parts import column_info, refuse_taken_names
 from pluralis.memory import give_back
@@ -244,10 +244,10 @@ def publish(
     key = key or Key.new()
     with stage("reading"):
         only = policy.needed if policy.others == "drop" else None
-        frame = read_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
-    with stage("encoding"):
+        frame = open_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
         original = clean(frame, policy)
         del frame, source  # from here on its clean columns are enough
+    with stage("encoding"):
         table = encode_clean(original, policy)
     if method.kind != "multi":
         notes += _ties(table, policy, method)

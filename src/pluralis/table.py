@@ -25,6 +25,7 @@ from pluralis.errors import InputError, PolicyError
 from pluralis.hierarchy import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
 from pluralis.kernels.order import unpacked
 from pluralis.labels import interval_label, number_text
+from pluralis.parquet import ParquetFile
 from pluralis.policy import Policy
 
 Codes = npt.NDArray[np.int32]
@@ -149,8 +150,8 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     return encode_clean(clean(frame, policy), policy)
 
 
-def clean(frame: pl.DataFrame, policy: Policy) -> Clean:
-    """Check a frame against its policy and read its columns as the policy says; most take less memory then."""
+def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
+    """Check a frame against its policy and read its columns as it says, one by one: most take less memory then."""
     policy.check_columns(frame.columns)
     if frame.height == 0:
         raise InputError("The table has no rows. There is nothing to publish.")
@@ -223,7 +224,7 @@ def _rows_with_secrets(frame: pl.DataFrame, used: dict[str, Attribute], notes: l
     return keep
 
 
-def _warn_of_repeated_people(frame: pl.DataFrame, policy: Policy, notes: list[str]) -> None:
+def _warn_of_repeated_people(frame: pl.DataFrame | ParquetFile, policy: Policy, notes: list[str]) -> None:
     """Say so where an identifier shows that people have several rows and the policy names no person column."""
     if policy.person is not None:
         return

@@ -14,7 +14,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pluralis.io import read_table, write_parquet_bytes
+from pluralis.errors import InputError
+from pluralis.io import open_table, read_table, write_parquet_bytes
+from pluralis.policy import Policy
+from pluralis.publish import publish
 from reading import refused
 
 
@@ -60,6 +63,43 @@ def test_parquet_keeps_types_and_is_no_pattern(file):
     frame = pl.DataFrame({"age": [1, None], "born": [dt.date(2000, 1, 2), None], "code": ["007", "NA"]})
     assert read_table(file(write_parquet_bytes(frame), "peo[ple]*.parquet")).equals(frame)
     refused(file(write_parquet_bytes(pl.DataFrame({"Age": [1], "age": [1]})), "a.parquet"), "read the same")
+
+
+def test_parquet_by_the_column_is_what_it_is_as_a_whole(file):
+    frame = pl.DataFrame({"age": [1, None, 3], "born": [dt.date(2000, 1, 2), None, None], "code": ["007", "NA", ""]})
+    opened = open_table(file(write_parquet_bytes(frame), "people.parquet"), only=["code", "age"])
+    assert (opened.columns, opened.height) == (["age", "code"], 3)
+    assert pl.DataFrame([opened[name] for name in opened.columns]).equals(frame.select("age", "code"))
+
+
+@pytest.mark.parametrize("how", ["written over", "replaced", "gone"])
+def test_parquet_that_changes_between_two_columns_is_refused(file, how):
+    """Columns of two tables, side by side, would give people the values of others."""
+    path = file(write_parquet_bytes(pl.DataFrame({"age": [1, 2], "sex": ["f", "m"]})), "people.parquet")
+    other = write_parquet_bytes(pl.DataFrame({"age": [2, 1], "sex": ["m", "f"]}))
+    opened = open_table(path)
+    assert opened["age"].to_list() == [1, 2]
+    if how == "written over":
+        path.write_bytes(other)
+    else:
+        path.unlink()
+        if how == "replaced":
+            path.write_bytes(other)
+    with pytest.raises(InputError, match=r"changed while it was read|Cannot read .*No such file"):
+        opened["sex"]
+
+
+def test_damage_in_the_last_column_leaves_nothing_behind(file, tmp_path):
+    whole = write_parquet_bytes(pl.DataFrame({"age": list(range(1000)), "disease": [f"d{i}" for i in range(1000)]}))
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    path = file(whole[: footer - 200] + bytes(200) + whole[footer:], "people.parquet")
+    policy = Policy.of(
+        {"version": 1, "attributes": {"age": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}}
+    )
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="damaged or no Parquet file"):
+        publish(path, policy).save(tmp_path / "release")
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_only_what_is_needed_is_read(file):

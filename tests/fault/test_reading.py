@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import pluralis.csvfile
-import pluralis.io
 from pluralis.errors import InputError
 from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
 from pluralis.policy import Policy
@@ -369,7 +368,7 @@ def test_50_what_does_not_fit_in_memory_is_refused_with_both_figures(file, monke
 
 
 def test_50_too_many_rows_are_refused(file, monkeypatch):
-    monkeypatch.setattr(pluralis.io, "MAX_ROWS", 2)
+    monkeypatch.setattr(pluralis.csvfile, "MAX_ROWS", 2)
     frame = pl.DataFrame({"age": [1, 2, 3]})
     refused(file(write_parquet_bytes(frame), "people.parquet"), "3 rows", "limit is 2", "Split")
     refused(file(write_csv_bytes(frame)), "3 rows", "limit is 2", "Split")

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import pluralis.csvfile
-import pluralis.io
+import pluralis.parquet
 from pluralis.errors import OutputError, ReleaseError
 from pluralis.io import read_release_csv, write_csv_bytes, write_parquet_bytes
 
@@ -119,7 +119,7 @@ def dropped() -> pl.DataFrame:
 
 
 def test_parquet_bytes_hold_no_value_that_was_dropped(dropped, monkeypatch):
-    monkeypatch.setattr(pluralis.io, "COMPRESSION", "uncompressed")
+    monkeypatch.setattr(pluralis.parquet, "COMPRESSION", "uncompressed")
     data = write_parquet_bytes(dropped)
     assert b"keep" in data
     assert b"canary" not in data

@@ -16,12 +16,13 @@ of its flows, see there.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, maximum_flow
+
+if TYPE_CHECKING:  # scipy is loaded by what needs it: it takes 17 MiB, and most releases never come here
+    from scipy.sparse import csr_array
 
 Numbers = npt.NDArray[np.int64]
 
@@ -57,6 +58,8 @@ def flow_of(problem: Transport) -> Numbers | None:
     >>> flow_of(two_and_two).tolist()
     [1, 1, 1]
     """
+    from scipy.sparse.csgraph import maximum_flow
+
     supply, demand, source, target = problem
     if supply.sum() != demand.sum():
         return None
@@ -84,6 +87,8 @@ def possible(problem: Transport, flow: Numbers) -> npt.NDArray[np.bool_]:
     >>> possible(chain, flow_of(chain)).tolist()
     [True, False, True]
     """
+    from scipy.sparse.csgraph import connected_components
+
     sources, source, target = problem.supply.size, problem.source, problem.target + problem.supply.size
     back = flow > 0
     residual = _matrix(
@@ -161,6 +166,9 @@ def _turned(count: int, turn: int) -> Numbers:
 
 def _replaceable(problem: Transport, flow: Numbers, units: int) -> Numbers:
     """A number for each source, the same for those that can take each other's place by `units` units."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     shape = (problem.demand.size, problem.supply.size)
     may = csr_array((np.ones(flow.size, np.int64), (problem.target, problem.source)), shape=shape)
     has = csr_array((flow, (problem.target, problem.source)), shape=shape)
@@ -173,6 +181,8 @@ def _replaceable(problem: Transport, flow: Numbers, units: int) -> Numbers:
 
 def _led_elsewhere(problem: Transport, flow: Numbers, kind: Numbers, arcs: Numbers, edge: int, most: int) -> int:
     """How many of `most` units of an edge can go another way, the rest of its target's sources taking their place."""
+    from scipy.sparse.csgraph import maximum_flow
+
     source, target = problem.source, problem.target
     kinds, first = int(kind.max()) + 1, int(kind[source[edge]])
     beside = np.unique(kind[source[(target == target[edge]) & (source != source[edge])]])
@@ -189,4 +199,6 @@ def _led_elsewhere(problem: Transport, flow: Numbers, kind: Numbers, arcs: Numbe
 
 def _matrix(data: Any, rows: Any, columns: Any, size: int) -> csr_array:
     """Square and sparse; entries that stand twice are added."""
+    from scipy.sparse import csr_array
+
     return csr_array((data.astype(np.int32), (rows, columns)), shape=(size, size))
