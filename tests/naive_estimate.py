@@ -310,7 +310,9 @@ class _Reader:
         primary = self.release.manifest.parameters["primary"]
         values = tables["values"]
         shares: list[dict[Any, Share]] = []
-        for part in [names] if "sensitive" in tables and len(names) > 1 else [[name] for name in names]:
+        joint = "sensitive" in tables
+        for shown in [names] if joint and len(names) > 1 else [[name] for name in names]:
+            part = [*shown, primary] if joint and len(shown) == 1 and shown != [primary] else shown
             block: dict[Any, Share] = {}
             for group, size in sizes.items():
                 sets = [
@@ -331,7 +333,7 @@ class _Reader:
                             alone *= self.weight([name], (value,)) if self.is_weighed(name) else 1.0
                         weights[way] = weights[way] / total if total else alone
                 cells = [
-                    ({name: self.cell(name, v) for name, v in zip(part, way, strict=True)}, weight)
+                    ({name: self.cell(name, v) for name, v in zip(part, way, strict=True) if name in shown}, weight)
                     for way, weight in weights.items()
                     if weight > 0
                 ]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from itertools import combinations, product
 
 import polars as pl
 import pytest
 
 from pluralis.audit.candidates import Candidates, d_sa_diverse, judge, linked_d_sa_diverse
+from pluralis.publish import publish
+from pluralis.randomness import Key
+from tables import policy_of
 from worlds_decomposed import MODES, Mode, Tiny, seen, seen_of, worlds
 
 TABLE_1 = {
@@ -158,3 +163,31 @@ def test_theorem_1():
         how="vertical_relaxed",
     )
     assert linked_d_sa_diverse(both, ["occupation", "salary"], twice) == pytest.approx(1 / 3)
+
+
+def test_d2_a_joint_table_makes_a_guess_surer_and_the_release_says_how_sure():
+    """b2 brings a1, b0 brings it twice of three times: 5/6 by all worlds, by the release's sentence and by attack.
+
+    Two values remain possible, which is what is promised; counts for each attribute leave it at 1/2.
+    """
+    rows = (("b0", "a0"), ("b2", "a1"), ("b0", "a1"), ("b0", "a1"), ("b1", "a0"), ("b1", "a0"))
+    table = pl.DataFrame({"q": range(6), "b": [b for b, _ in rows], "a": [a for _, a in rows]})
+    secrets = {name: {"role": "sensitive", "l": 2} for name in ("a", "b")}
+    worst = {}
+    for mode in ("auto", "marginals"):
+        attributes = {"q": {"role": "quasi", "type": "number"}, **secrets}
+        policy = policy_of(attributes, method="decomposition", options={"primary": "b", "sensitive_table": mode})
+        publication = publish(table, policy, key=Key.test())
+        (said,) = (sentence for sentence in publication.manifest.breaks if sentence.startswith("skewness: a set"))
+        (skew,) = (one for one in publication.attacked if (one.attack, one.attribute) == ("skewness", "a"))
+        worst[mode] = (int(re.search(r"with (\d+) %", said)[1]), round(skew.worst, 6))
+    assert worst == {"auto": (83, 0.833333), "marginals": (50, 0.5)}
+    tiny = Tiny(
+        (("b0", "a0"), ("b2", "a1"), ("b0", "a1"), ("b1", "a0"), ("b0", "a1"), ("b1", "a0")),
+        (1, 1, 2, 2, 3, 3),
+        {1: (frozenset({"b0", "b2"}), frozenset({"a0", "a1"})),
+         2: (frozenset({"b0", "b1"}), frozenset({"a0", "a1"})),
+         3: (frozenset({"b0", "b1"}), frozenset({"a0", "a1"}))},
+    )  # fmt: skip
+    assert seen(tiny, "joint", (), 1)[1, ()].posterior == Fraction(5, 6)
+    assert seen_of(tiny, "marginals", 1)[1, ()].posterior == Fraction(1, 2)

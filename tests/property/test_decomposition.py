@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
@@ -20,6 +23,7 @@ from pluralis.eligibility import allowance, require_eligible
 from pluralis.errors import Infeasible, PolicyError
 from pluralis.kernels.schedule import FEW, larger_than, max_l_schedule, resorted_schedule, tournament
 from pluralis.kernels.shuffle import order_of_words
+from pluralis.kinds import decomposed
 from pluralis.methods import method_for
 from pluralis.methods.anatomy import Anatomy
 from pluralis.methods.decomposition import Decomposition
@@ -210,6 +214,32 @@ def test_hardened_groups_hold_a_primary_value_once(case):
     for group in groups_of(plan):
         assert len(group) >= case.policy.l(plan.primary)
         assert len(set(primary.codes[group].tolist())) == len(group)
+
+
+@given(case=cases(), mode=st.sampled_from(["joint", "marginals"]), variant=st.sampled_from(VARIANTS))
+@EXAMPLES
+def test_the_best_guess_that_a_release_states_is_the_one_by_hand(case, mode, variant):
+    """Each row of a group brings the values of the set as often as they stand beside its primary value, or at all."""
+    plan = planned(case, variant)
+    if plan is None or len(case.table.sensitive) < 2:
+        return
+    assert plan.primary is not None
+    kept = np.flatnonzero(plan.group_of != LEFT_OUT)
+    primary, best = case.table[plan.primary].codes, Fraction(0)
+    for column in case.table.sensitive:
+        if column.name == plan.primary:
+            continue
+        for members, sets in zip(groups_of(plan), sets_of(case, plan), strict=True):
+            belief: Counter[int] = Counter()
+            for member in members:
+                beside = [row for row in kept if mode == "marginals" or primary[row] == primary[member]]
+                counts = {value: sum(column.codes[row] == value for row in beside) for value in sets[column.name]}
+                for value, count in counts.items():
+                    belief[value] += Fraction(int(count), int(sum(counts.values())) * len(members))
+            best = max(best, *belief.values())
+    stated = decomposed.breaks(replace(plan, sensitive_table=mode), case.table)
+    (said,) = (sentence for sentence in stated if sentence.startswith("skewness: a set"))
+    assert re.search(r"with (\d+) % or more", said)[1] == str(math.floor(100 * best + Fraction(1, 10**9)))
 
 
 @given(case=cases(people=False), variant=st.sampled_from(VARIANTS))

@@ -3,8 +3,9 @@
 Of the primary attribute a group holds each value once, so that it is handed out as in a bucketized release. A set of
 another attribute does not say how often its values occur; they are weighed by how common they are in the sensitive
 table. Where that table has the attributes side by side, combinations of values of the sets are weighed, those of one
-primary value among each other; where a set has no combination that occurs, its values are weighed one by one. A set may
-hold values that were added, so that none is certain to be there; but the counts of the sensitive table are certain.
+primary value among each other, also where the other attribute alone is asked for: each primary value of a group brings
+what stands beside it. Where a set has no combination that occurs, its values are weighed one by one. A set may hold
+values that were added, so that none is certain to be there; but the counts of the sensitive table are certain.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class _Sets:
         self.joint = release.tables.get("sensitive")
 
     def blocks(self, names: tuple[str, ...]) -> Sequence[Block]:
-        if self.joint is None or len(names) < 2:
+        if self.joint is None or names in ((), (self.primary,)):
             return [self._single(name) for name in names]
         return [self._combined(sorted(names))]
 
@@ -92,6 +93,16 @@ class _Sets:
         return np.asarray(found == self.groups.sizes)
 
     def _combined(self, names: list[str]) -> Block:
+        if len(names) > 1 or self.primary is None:
+            held = self._combinations(names)
+        else:
+            beside = self._combinations(sorted([*names, self.primary])).sort(_AT, *names, self.primary)
+            held = beside.group_by(_AT, *names, maintain_order=True).agg(pl.col(_WEIGHT).sum())  # summed in one order
+        held = held.filter(pl.col(_WEIGHT) > 0).sort(_AT, *names)
+        return self._block(held, names, held[_WEIGHT].to_numpy(), np.full(self.groups.count, DRAWN))
+
+    def _combinations(self, names: list[str]) -> pl.DataFrame:
+        """What the sets of each group can be combined to, with weights."""
         assert self.joint is not None
         sets = [self._set(name).rename({_WEIGHT: f"{_WEIGHT}{i}"}) for i, name in enumerate(names)]
         held = sets[0]
@@ -100,13 +111,12 @@ class _Sets:
         each = pl.reduce(lambda a, b: a * b, [pl.col(f"{_WEIGHT}{i}") for i in range(len(names))])
         counts = self.joint.group_by(names).agg(pl.col("count").sum())
         held = _weighed(held, counts, names, [_AT], each)
-        if self.primary in names:
-            once = pl.Series(self._each_once(self._set(self.primary))).gather(held[_AT])
-            share = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(_AT, self.primary)
-            by_value = _weighed(held.drop(_WEIGHT), counts, names, [_AT, self.primary], each).select(share).to_series()
-            held = held.with_columns(pl.when(once).then(by_value).otherwise(_WEIGHT).alias(_WEIGHT))
-        held = held.filter(pl.col(_WEIGHT) > 0).sort(_AT, *names)
-        return self._block(held, names, held[_WEIGHT].to_numpy(), np.full(self.groups.count, DRAWN))
+        if self.primary not in names:
+            return held
+        once = pl.Series(self._each_once(self._set(self.primary))).gather(held[_AT])
+        share = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(_AT, self.primary)
+        by_value = _weighed(held.drop(_WEIGHT), counts, names, [_AT, self.primary], each).select(share).to_series()
+        return held.with_columns(pl.when(once).then(by_value).otherwise(_WEIGHT).alias(_WEIGHT))
 
     def _block(self, held: pl.DataFrame, names: list[str], weights: np.ndarray, told: np.ndarray) -> Block:
         values = Coded.of({name: held[name] for name in names}, self.infos)

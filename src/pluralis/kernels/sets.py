@@ -23,3 +23,45 @@ def largest_share(groups, codes, common):
             most = max(most, common[codes[i]])
             total += common[codes[i]]
     return max(largest, most / total) if total else largest
+
+
+@njit(cache=True)
+def largest_joint_share(rows, primary, groups, codes, pairs, counts, values):
+    """The same, each value weighed by how common it is beside the primary value of each row of the group.
+
+    `rows` are the groups of rows, `groups` those of the set's codes, one by one. `pairs` are primary * values + code,
+    in order. A row's own value is in the set, so that some pair of each row is there.
+    """
+    share = np.zeros(values)
+    last_seen = np.full(values, -1, np.int64)
+    different = np.empty(values, np.int64)
+    largest = 0.0
+    row = entry = 0
+    while row < rows.size:
+        group, size, found = rows[row], 0, 0
+        while entry < groups.size and groups[entry] == group:
+            if last_seen[codes[entry]] != group:
+                last_seen[codes[entry]] = group
+                different[found] = codes[entry]
+                share[codes[entry]] = 0.0
+                found += 1
+            entry += 1
+        while row < rows.size and rows[row] == group:
+            first = np.int64(primary[row]) * values
+            total = 0
+            for i in range(found):
+                total += _count(pairs, counts, first + different[i])
+            for i in range(found):
+                share[different[i]] += _count(pairs, counts, first + different[i]) / total
+            size += 1
+            row += 1
+        for i in range(found):
+            largest = max(largest, share[different[i]] / size)
+    return largest
+
+
+@njit(cache=True)
+def _count(pairs, counts, pair):
+    """How often a pair occurs."""
+    at = np.searchsorted(pairs, pair)
+    return counts[at] if at < pairs.size and pairs[at] == pair else 0

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.kernels.order import stable_order
-from pluralis.kernels.sets import largest_share
+from pluralis.kernels.sets import largest_joint_share, largest_share
 from pluralis.kinds.parts import (
     ATTRIBUTE,
     COUNT,
@@ -101,19 +101,26 @@ def breaks(plan: Plan, table: Table) -> Iterator[str]:
     others = [column for column in table.sensitive if column.name != plan.primary]
     if others and plan.sensitive_table != "none":
         order = stable_order(plan.group_of + 1, plan.groups + 1)[plan.left_out :]
-        share, name = max((_best_guess(plan, column, order), column.name) for column in others)
+        primary = table[plan.primary] if plan.sensitive_table == "joint" and plan.primary else None
+        share, name = max((_best_guess(plan, column, primary, order), column.name) for column in others)
         yield (
             f"skewness: a set does not say how common its values are; whoever weighs the set of a group by the "
-            f"sensitive table guesses {name} with {math.floor(100 * share)} % or more in some group"
+            f"sensitive table guesses {name} with {math.floor(100 * share + 1e-9)} % or more in some group"
         )
 
 
-def _best_guess(plan: Plan, column: Column, order: npt.NDArray[np.int64]) -> float:
-    """The largest share that one value has of a group's set, each value weighed by how common it is."""
+def _best_guess(plan: Plan, column: Column, primary: Column | None, order: npt.NDArray[np.int64]) -> float:
+    """The largest share that one value has of a group's set, each value weighed by how common it is.
+
+    Where `primary` stands beside it in the sensitive table, by how common it is beside each primary value of the group.
+    """
     groups, codes = plan.group_of[order], column.codes[order]
-    common = np.bincount(codes, minlength=column.size)
+    rows, held = groups, codes
     added = plan.added.get(column.name, _NONE)
     if added.size:
         places = np.searchsorted(groups, added[:, 0])
         groups, codes = np.insert(groups, places, added[:, 0]), np.insert(codes, places, added[:, 1])
-    return float(largest_share(groups, codes, common))
+    if primary is None:
+        return float(largest_share(groups, codes, np.bincount(held, minlength=column.size)))
+    pairs, counts = np.unique(primary.codes[order].astype(np.int64) * column.size + held, return_counts=True)
+    return float(largest_joint_share(rows, primary.codes[order], groups, codes, pairs, counts, column.size))
