@@ -72,7 +72,7 @@ counts the letters of text and not the cells that hold them, and says little mor
 that was resident of a process which does nothing but publish. *Code* is the part of it that are files of libraries,
 mapped before the table is read: the system shares it among processes and may drop it. *Own* is (peak - code) / table,
 so it has the interpreter and its objects in it. Times and memory were measured in runs of their own; a run of some
-methods keeps the figures of others. Machines are noisy: compare figures of one run only.
+methods or sizes keeps the figures of others. Machines are noisy: compare figures of one run only.
 """
 
 
@@ -273,7 +273,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", nargs=3, metavar=("MEASURE", "FILE", "RUN"), help=argparse.SUPPRESS)
     parser.add_argument("--only", nargs="+", metavar="METHOD", help="methods or rows to run; others keep their figures")
-    parser.add_argument("--most", type=int, default=max(HUGE), help="leave out larger tables")
+    parser.add_argument("--most", type=int, default=max(HUGE), help="leave out larger tables, which keep their figures")
     asked = parser.parse_args()
     if asked.one:
         what, path, name = asked.one
@@ -284,7 +284,7 @@ def main() -> None:
     work.mkdir(exist_ok=True)
     names = [name for name, run in RUNS.items() if not asked.only or {name, run.method} & {*asked.only}]
     new = list(all_measurements(work, names, asked.most))
-    rows = sorted([*_kept(names), *new], key=lambda row: (list(RUNS).index(row["method"]), row["rows"]))
+    rows = sorted([*_kept(new), *new], key=lambda row: (list(RUNS).index(row["method"]), row["rows"]))
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
@@ -293,12 +293,14 @@ def main() -> None:
     print(f"wrote {PAGE.relative_to(HERE.parent)}")
 
 
-def _kept(names: list[str]) -> list[dict[str, Any]]:
-    """Earlier figures of other methods."""
-    if not RESULTS.exists() or len(names) == len(RUNS):
+def _kept(new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Earlier figures of methods and sizes that were not run now."""
+    if not RESULTS.exists():
         return []
+    due = {(name, rows) for name, run in RUNS.items() for rows in run.sizes}
+    due -= {(row["method"], row["rows"]) for row in new}
     with RESULTS.open(newline="") as file:
-        old = [row for row in csv.DictReader(file) if row["method"] in RUNS and row["method"] not in names]
+        old = [row for row in csv.DictReader(file) if (row["method"], int(row["rows"])) in due]
     return [{k: v if k == "method" else int(v) if k == "rows" else float(v) for k, v in row.items()} for row in old]
 
 
