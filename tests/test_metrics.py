@@ -1,4 +1,4 @@
-"""KL divergence, distortion and additional loss, on tables small enough to work them out by hand."""
+"""KL divergence, distortion, additional loss and suppression ratio, on tables small enough to work them out by hand."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from rich.console import Console
 
 from pluralis.methods import method_for
 from pluralis.metrics import Loss, measure
-from pluralis.plan import Plan
+from pluralis.plan import Plan, Slice
 from pluralis.present.show import show_loss
-from pluralis.publish import assemble
+from pluralis.publish import assemble, publish
 from pluralis.randomness import Draw, Key
+from pluralis.release import Release
 from pluralis.table import encode
 from pluralis.whd import whd
 from tables import policy_of, sources
@@ -107,3 +108,61 @@ def test_values_as_they_are_are_not_shown_as_no_loss() -> None:
         )
     )
     assert "0.6667 counting left-out rows as lost" in left_out  # nothing else does
+
+
+# the suppression ratio (SLOMS, equation 9) --------------------------------------------------------------------------
+
+AGED: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "job": SECRET, "pay": SECRET}
+SKEWED = pl.DataFrame({"age": range(12), "job": list("aaaaaaaabcde"), "pay": list("wxyzwxyzwxyz")})
+SLICED: dict[str, Any] = {"method": "sloms", "k": 2, "suppress": 0.9, "options": {"slices": [["job"], ["pay"]]}}
+
+
+def ratio_by_hand(release: Release, original: pl.DataFrame) -> float:
+    """Equation 9: "a suppressed tuple when it has at least one suppressed value"."""
+    whole = sum(all(row[f"group_{i}"] is not None for i in (1, 2)) for row in release.tables["quasi"].to_dicts())
+    return (original.height - whole) / original.height
+
+
+@pytest.mark.parametrize(("variant", "published", "marked"), [("paper", 12, 4), ("hardened", 8, 0)])
+def test_rows_without_a_group_count_as_suppressed(variant: str, published: int, marked: int) -> None:
+    """Eight of twelve share a job, so at l = 2 four of them find no partner: marked by the paper, left out by us."""
+    release = publish(SKEWED, policy_of(AGED, variant=variant, **SLICED), key=Key.test(), attacks=False)
+    loss = release.loss
+    assert (loss.rows, loss.marked, loss.suppressed) == (published, marked, 12 - published)
+    assert loss.suppressed == release.manifest.suppressed
+    assert loss.suppressed_share == ratio_by_hand(release, SKEWED) == 4 / 12
+
+
+@pytest.mark.parametrize("variant", ["paper", "hardened"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_ratio_is_what_one_counts_on_the_tables(variant: str, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    jobs, pays = (draw.choice(list("abcde"), 60, p=[0.6, 0.1, 0.1, 0.1, 0.1]) for _ in range(2))
+    table = pl.DataFrame({"age": draw.integers(20, 60, 60), "job": jobs, "pay": pays})
+    release = publish(table, policy_of(AGED, variant=variant, **SLICED), key=Key.test(), attacks=False)
+    assert release.loss.suppressed_share == pytest.approx(ratio_by_hand(release, table))
+    assert release.loss.suppressed_share > 0
+    assert (release.loss.marked > 0) == (variant == "paper")
+
+
+def test_a_row_that_misses_two_groups_counts_once() -> None:
+    """Of ten rows one is left out; one misses its first group, one its second, one both; six have all."""
+    table = pl.DataFrame({"age": range(10), "job": list("ababababab"), "pay": list("xyxyxyxyxy")})
+    policy = policy_of(AGED, **SLICED)
+    encoded = encode(table, policy)
+    of_row = {
+        "rows": [0] * 9 + [-1],
+        "job": [0, 0, 1, 1, 2, 2, -1, 2, -1, -1],
+        "pay": [0, 0, 1, 1, 2, 2, 2, -1, -1, -1],
+    }
+    place = sources(table, encoded)
+    rows, job, pay = (np.array(groups, np.int64)[place] for groups in of_row.values())
+    plan = Plan(kind="sliced", group_of=rows, slices=(Slice(("job",), job), Slice(("pay",), pay)))
+    release = assemble(plan, encoded, policy, method_for(policy), DRAW)
+    loss = measure(release, table)
+    assert (loss.rows, loss.marked, loss.suppressed) == (9, 3, 1)
+    assert loss.suppressed_share == ratio_by_hand(release, table) == 4 / 10
+    assert loss.to_dict()["marked"] == 3
+    said = shown(loss)
+    assert "rows left out       1 (10.00%)" in said
+    assert "without a group     3 in some slice; 40.00% with rows left out" in said

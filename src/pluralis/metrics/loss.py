@@ -4,6 +4,9 @@ NCP (Xu et al. 2006, the IL metric of the BSGI paper): a number loses (max - min
 leaves under its node / all leaves, 0 for one leaf; a set without a tree its number of values / domain size, 0 for one
 value. NCP is the mean over published cells, weighted by attribute. A row that was left out loses everything.
 
+Suppression ratio (SLOMS, eq. 9): rows that were left out, and published rows that are marked, over all rows. A row is
+marked that has no group in some slice (the paper's "NA"): its quasi values are there, a sensitive value is not.
+
 Additional information loss (SLOMS, eq. 8): by how much groups are larger than l, (rows - l) / l on average over the
 groups of a table of sensitive values, then over those tables. KL divergence: kl.py. Distortion: distortion.py.
 
@@ -15,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -31,7 +36,11 @@ from pluralis.release import GROUP, ColumnInfo, Release, TableInfo
 
 @dataclass(frozen=True)
 class Loss:
-    """What was lost: see the module for the definitions. None stands for what this kind of release does not have."""
+    """What was lost: see the module for the definitions. None stands for what this kind of release does not have.
+
+    `suppressed` are rows that are not in the release, as in its manifest; `rows` are the others, `marked` ones among
+    them. `suppressed_share` is the suppression ratio: of suppressed and marked rows together.
+    """
 
     rows: int
     suppressed: int
@@ -43,6 +52,7 @@ class Loss:
     average_group: float
     suppressed_share: float
     group_sizes: dict[int, int]
+    marked: int = 0
     distributions: tuple[Distribution, ...] = ()
     kl: float | None = None
     distortion: float | None = None
@@ -59,6 +69,7 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
     published = release.tables[parts[0].name].height
     left_out = release.manifest.suppressed
     total = published + left_out
+    marked = _marked(parts[0], release.tables[parts[0].name])
     require_rows(original, published, left_out)
     by_attribute, distributions = _shown(release, parts, original)
     generalised = any(not column.exact for info in parts for column in info.named("quasi"))
@@ -77,8 +88,9 @@ def measure(release: Release, original: pl.DataFrame) -> Loss:
         ncp_by_attribute=by_attribute,
         discernibility=int((sizes**2).sum() + left_out * total),
         average_group=float(sizes.mean()) if sizes.size else 0.0,
-        suppressed_share=left_out / total,
+        suppressed_share=(left_out + marked) / total,
         group_sizes=dict(zip(values.tolist(), repeats.tolist(), strict=True)),
+        marked=marked,
         distributions=tuple(distributions.values()),
         kl=kl_divergence(release, original),
         distortion=distortion(release, original) if generalised else None,
@@ -117,6 +129,12 @@ def _tables(release: Release) -> list[TableInfo]:
     if release.kind == "multi":
         return [info for info in release.manifest.tables if not info.name.endswith("_sensitive")]
     return [next(info for info in release.manifest.tables if info.named("quasi") or info.named("group"))]
+
+
+def _marked(info: TableInfo, rows: pl.DataFrame) -> int:
+    """Rows without a group in some slice."""
+    empty = [rows[name].is_null() for name in info.names("group") if rows[name].null_count()]
+    return int(reduce(or_, empty).sum()) if empty else 0
 
 
 def _distribution(release: Release, published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:

@@ -69,7 +69,12 @@ def show_verdict(console: Console, verdict: Verdict) -> None:
 
 def show_loss(console: Console, loss: Loss) -> None:
     console.print(f"rows published      {loss.rows:,}")
-    console.print(f"rows left out       {loss.suppressed:,} ({loss.suppressed_share:.2%})")
+    gone = loss.suppressed / max(1, loss.rows + loss.suppressed)
+    console.print(f"rows left out       {loss.suppressed:,} ({gone:.2%})")
+    if loss.marked:
+        console.print(
+            f"without a group     {loss.marked:,} in some slice; {loss.suppressed_share:.2%} with rows left out"
+        )
     if loss.groups:
         console.print(f"groups              {loss.groups:,}, {loss.average_group:.2f} rows each on average")
     generalised = loss.distortion is not None
