@@ -120,6 +120,16 @@ def test_bins_are_in_the_order_of_their_text(method: str, table: str) -> None:
     assert audit(release, original=PEOPLE.select(list(attributes)), allow_test=True).findings[0].holds
 
 
+@pytest.mark.parametrize(("table", "told"), [("auto", True), ("marginals", False), ("none", False)])
+def test_why_the_sensitive_table_is_not_joint_is_told_where_nobody_asked(table: str, told: bool) -> None:
+    people = pl.DataFrame({"age": range(6), "disease": list("ffhhhf"), "job": list("cccnnn")})
+    attributes = {**QUASI, "disease": SECRETS["job"], "job": SECRETS["job"]}
+    how: dict[str, Any] = {"method": "decomposition", "adversaries": [["job"]], "options": {"sensitive_table": table}}
+    release = publish(people, policy_of(attributes, **how), key=Key.test())
+    assert "sensitive" not in release.tables
+    assert any("The sensitive table is published" in note for note in release.notes) == told
+
+
 def test_the_joint_table_alone_may_tell_too_much() -> None:
     """Two of three cooks have the flu in every world, whoever they are: against whoever knows the job it is refused."""
     table = pl.DataFrame({"age": range(6), "disease": list("ffhhhf"), "job": list("cccnnn")})

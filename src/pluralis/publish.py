@@ -30,7 +30,7 @@ from pluralis.folder import Stage, check_target, one_at_a_time, staging
 from pluralis.identity import identity_of
 from pluralis.io import Packed, open_table, write_csv_bytes
 from pluralis.kinds import KINDS
-from pluralis.kinds.parts import column_info, refuse_taken_names
+from pluralis.kinds.parts import column_info, infos, refuse_taken_names
 from pluralis.memory import give_back
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
@@ -257,7 +257,7 @@ def publish(
     key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in plan.designs.items()})
     with stage("building the tables"):
         release = assemble(plan, table, policy, method, Draw(key))
-    said = (*notes, *table.notes, *plan.notes, *_told(release))
+    said = (*notes, *table.notes, *plan.notes, *_told(release, chosen=plan.sensitive_table == "auto"))
     added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
     rows, people = table.rows, _people(plan, table)
     del table, plan
@@ -303,15 +303,15 @@ def _ties(table: Table, policy: Policy, method: Method) -> Iterator[str]:
             )
 
 
-def _told(release: Release) -> Iterator[str]:
-    """What the publisher of a decomposed release should know of it."""
+def _told(release: Release, *, chosen: bool) -> Iterator[str]:
+    """What the publisher of a decomposed release should know of it; its sensitive table may be `chosen` for them."""
     if release.kind != "decomposed":
         return
     others = [claim.attribute for claim in release.manifest.claims if claim.model == "candidates" and claim.attribute]
     if others:
         names = ", ".join(dict.fromkeys(others))
         yield f"{names}: l counts the values that remain possible here. It does not bound a guess by 1/l."
-    if "sensitive" not in release.tables:
+    if chosen and "sensitive" not in release.tables:
         kept = "by attribute" if len(release.tables) > 2 else "not at all"
         yield f"The sensitive table is published {kept}: jointly it would tell too much, or is too large to judge."
 
@@ -371,7 +371,7 @@ def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: D
         claims=tuple(kind.claims(plan, policy)),
         breaks=tuple(dict.fromkeys((*method.breaks, *plan.breaks, *kind.breaks(plan, table)))),
         parameters=parameters,
-        tables=tuple(part.info() for part in parts),
+        tables=infos(parts),
         test=draw.key.is_test,
     )
     return Release(manifest, {part.name: part.rows.select([c.name for c in part.columns]) for part in parts})

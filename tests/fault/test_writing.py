@@ -16,11 +16,14 @@ import polars as pl
 import pytest
 
 from pluralis import folder as folder_module
+from pluralis.attacks import attack
 from pluralis.audit import audit
 from pluralis.errors import AuditFailed, OutputError, PolicyError
+from pluralis.estimate import col, count
 from pluralis.folder import Stage
-from pluralis.publish import Publication, publish
+from pluralis.publish import Format, Publication, publish
 from pluralis.randomness import Key
+from pluralis.release import read_release
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 PRIVATE_FILES = ["attack.json", "audit.json", "key", "policy.yaml", "report.html", "utility.json"]
@@ -370,6 +373,35 @@ def test_attribute_names_are_never_part_of_a_path(tmp_path: Path) -> None:
         "release.private", "report.html", "utility.json",
     ]  # fmt: skip
     assert audit(tmp_path / "release", original=table).holds
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        (["marital status", "marital_status"], ["sensitive_marital_status", "sensitive_marital_status_2"]),
+        (["工资", "职业"], ["sensitive_", "sensitive_2"]),
+        (["A b", "a_b"], ["sensitive_a_b", "sensitive_a_b_2"]),
+        (["a b", "a_b", "a_b_2"], ["sensitive_a_b", "sensitive_a_b_3", "sensitive_a_b_2"]),
+        (["job", "marital status"], ["sensitive_job", "sensitive_marital_status"]),
+    ],
+)
+def test_tables_of_alike_names_have_files_of_their_own(
+    tmp_path: Path, names: list[str], files: list[str], format: Format
+) -> None:
+    values = ["abcd" * 3, "wxyzxyzwyzwx", "ppqqrrppqqrr"]
+    table = pl.DataFrame({"age": range(12), **dict(zip(names, map(list, values), strict=False))})
+    attributes = {"age": {"role": "quasi", "type": "number"}, **{name: {"role": "sensitive", "l": 2} for name in names}}
+    policy = policy_of(attributes, method="decomposition", options={"sensitive_table": "marginals"})
+    publish(table, policy, key=KEY).save(tmp_path / "release", format=format)
+    release = read_release(tmp_path / "release")
+    written = {info.name: info.file for info in release.manifest.tables if info.name.startswith("sensitive")}
+    assert written == {f"sensitive_{n}": f"{f}.{format}" for n, f in zip(names, files, strict=True)}
+    for name in names:
+        assert set(release.tables[f"sensitive_{name}"]["value"]) == set(table[name])
+        assert count(release, col(name) == table[name][0]).value == (table[name] == table[name][0]).sum()
+    assert audit(tmp_path / "release", original=table).holds
+    assert not [result for result in attack(release, table) if result.breach]
 
 
 def test_a_column_named_like_ours_is_refused() -> None:

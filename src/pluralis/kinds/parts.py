@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -35,10 +36,28 @@ class Part(NamedTuple):
     columns: tuple[ColumnInfo, ...]
     rows: pl.DataFrame
 
-    def info(self) -> TableInfo:
-        """As the manifest describes it; a file name holds only letters, digits and `_`."""
-        file = re.sub(r"[^a-z0-9]+", "_", self.name.lower())
-        return TableInfo(name=self.name, file=f"{file}.parquet", columns=self.columns)
+
+def infos(parts: Sequence[Part]) -> tuple[TableInfo, ...]:
+    """The tables of a release as its manifest describes them."""
+    files = file_names([part.name for part in parts])
+    return tuple(
+        TableInfo(name=part.name, file=f"{file}.parquet", columns=part.columns)
+        for part, file in zip(parts, files, strict=True)
+    )
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """For each table the name of its file, of small letters, digits and `_`; where names become alike, with a number.
+
+    >>> file_names(["quasi", "sensitive_marital status", "sensitive_marital_status"])
+    ['quasi', 'sensitive_marital_status', 'sensitive_marital_status_2']
+    """
+    plain = [re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in names]
+    files: list[str] = []
+    for name in plain:
+        numbered = (f"{name.rstrip('_')}_{i}" for i in count(2))
+        files.append(name if name not in files else next(file for file in numbered if file not in (*plain, *files)))
+    return files
 
 
 class Kind(Protocol):
