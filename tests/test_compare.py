@@ -340,7 +340,12 @@ def test_auto_follows_its_target() -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"goal": "kl"}, "no option 'goal'"), ({"target": "speed"}, "no target"), ({"methods": "bsgi"}, "write a list")],
+    [
+        ({"goal": "kl"}, "no option 'goal'"),
+        ({"k": 3}, "no option 'k'.*top level"),
+        ({"target": "speed"}, "no target"),
+        ({"methods": "bsgi"}, "write a list"),
+    ],
 )
 def test_auto_refuses_what_it_does_not_know(options: dict[str, Any], said: str) -> None:
     with pytest.raises(PolicyError, match=said):

@@ -326,9 +326,10 @@ def test_same_input_same_text(case: Inputs) -> None:
 
 def test_the_order_of_what_is_known_does_not_show() -> None:
     known = ["age", "gender", "disease"]
-    data = inputs().policy.model_dump(exclude_unset=True)
+    made = inputs(secrets=("disease", "job"))
+    data = made.policy.model_dump(exclude_unset=True)
     one, other = (Policy.of({**data, "adversaries": [{"knows": names}]}) for names in (known, known[::-1]))
-    assert inputs()._replace(policy=one).page == inputs()._replace(policy=other).page
+    assert made._replace(policy=one).page == made._replace(policy=other).page
 
 
 def test_a_path_of_the_policy_is_not_shown() -> None:
@@ -379,6 +380,18 @@ def test_key_figures_and_pictures_are_there() -> None:
         assert figure in text
     assert text.count("distance 0.000") == 3
     assert text.count("share of rowsbeforeafter") == 3  # axis and legend of each picture
+
+
+def test_rows_without_a_group_are_told_beside_those_left_out() -> None:
+    of = inputs()
+    total = of.loss.rows + 3
+    text = Page(of._replace(loss=replace(of.loss, marked=40, suppressed_share=43 / total)).page).text
+    assert "40 published rows were given no group in some slice." in text
+    assert (
+        f"Suppression ratio{100 * 43 / total:.1f}\xa0%40 published without a group in some slice, 3 left out." in text
+    )
+    assert "0.7\xa0%" in text  # of rows left out alone
+    assert "in some slice" not in Page(of.page).text
 
 
 def test_long_values_are_cut_and_whole_in_a_title() -> None:

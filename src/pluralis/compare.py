@@ -29,6 +29,7 @@ from pluralis.eligibility import largest_l
 from pluralis.errors import Infeasible, InputError, PolicyError, did_you_mean
 from pluralis.io import read_table
 from pluralis.methods import methods as known_methods
+from pluralis.methods import no_option
 from pluralis.policy import Policy
 from pluralis.progress import stage
 from pluralis.remembered import Remembered, digest, program
@@ -468,7 +469,7 @@ def choose(
     options = dict(policy.publish.options)
     target, names = options.pop("target", "error"), options.pop("methods", [])
     for name in options:
-        raise PolicyError(f"publish.options: auto has no option {name!r}. {did_you_mean(name, ('target', 'methods'))}")
+        raise no_option("auto", name, ("target", "methods"))
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise PolicyError("publish.options.methods: write a list of names: [bsgi, mondrian].")
     found = compare(source, policy, methods=names, target=target, encoding=encoding, separator=separator)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.eligibility import require_eligible, require_quasi
+from pluralis.eligibility import require_eligible, require_k, require_quasi
 from pluralis.errors import Infeasible
 from pluralis.kernels.models import DISTINCT, ENTROPY, FREQUENCY, RECURSIVE, UNIQUE, Models, Room, diverse, holds
 from pluralis.plan import LEFT_OUT
@@ -41,10 +41,7 @@ def rows_that_can_pass(table: Table, policy: Policy, draw: Draw, method: str) ->
         raise Infeasible(
             f"{method} needs to know how large or diverse a group must be. Give a column role: sensitive, or set k: 5."
         )
-    if policy.k is not None and table.rows < policy.k:
-        raise Infeasible(
-            f"The table has {table.rows:,} rows, too few for a group of {policy.k}. Set k: {table.rows} or less."
-        )
+    require_k(table, policy)
     rows = np.arange(table.rows)
     failing = [column for column in table.sensitive if not _passes(column, column.counts, policy)]
     for column in failing:

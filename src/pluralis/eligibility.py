@@ -112,7 +112,7 @@ def require_allowance(
 
 
 def require_sensitive(table: Table, method: str) -> None:
-    """Grouping by sensitive values needs some, and something to generalise."""
+    """Grouping by sensitive values needs some, and rows are published by their quasi attributes."""
     if not table.sensitive:
         raise Infeasible(
             f"{method} groups rows by sensitive values and the policy names none. Give a column role: sensitive."
@@ -142,9 +142,24 @@ def refuse_small_c(column: Column, policy: Policy, method: str) -> None:
 
 
 def require_quasi(table: Table, method: str) -> None:
-    """Generalising needs attributes to generalise."""
+    """Rows are published by their quasi attributes, as they are or generalised."""
     if not table.quasi:
-        raise Infeasible(f"{method} generalises quasi attributes and the policy names none. Give a column role: quasi.")
+        raise Infeasible(
+            f"{method} publishes rows by their quasi attributes and the policy names none. Give a column role: quasi, "
+            "at least one."
+        )
+
+
+def require_k(table: Table, policy: Policy) -> None:
+    """Refuse a k that the whole table, as one group, does not reach."""
+    if table.person is None:
+        most, has = table.rows, f"{table.rows:,} rows"
+    else:
+        most = int(table.person.max(initial=-1)) + 1
+        has = f"rows of {most:,} people; a group holds nobody twice"
+    if policy.k is not None and policy.k > most:
+        remedy = f"Set k: {most} or less" if most >= 2 else "Publish a larger table"
+        raise Infeasible(f"k: {policy.k} is larger than the table, which has {has}. {remedy}.")
 
 
 def refuse_k(policy: Policy, method: str) -> None:

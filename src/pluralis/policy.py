@@ -342,6 +342,13 @@ class Policy(Strict):
                         ("adversaries", i),
                         f"{known!r} is not a published attribute. {did_you_mean(known, published)}",
                     )
+            secrets = self.sensitive
+            if secrets and set(secrets) <= set(adversary.knows):
+                yield (
+                    ("adversaries", i),
+                    f"it knows every sensitive attribute ({', '.join(secrets)}), so nothing is left to protect from "
+                    "it. Take one that it shall not learn out of `knows`, or remove the adversary.",
+                )
         if self.person is not None and columns.get(self.person, Attribute(role="identifier")).role != "identifier":
             yield ("person",), f"{self.person!r} tells people apart, so it cannot be published. Make it an identifier."
 

@@ -173,6 +173,17 @@ def unknown_options_are_refused(method: str, people: pl.DataFrame) -> None:
         publish(people, policy_for(method, options={"colour": 1}), key=Key.test())
 
 
+def options_that_stand_elsewhere_are_sent_there(method: str, people: pl.DataFrame) -> None:
+    for name, where in {
+        "k": "top level",
+        "suppress": "under `publish`",
+        "variant": "under `publish`",
+        "l": "under `attributes`",
+    }.items():
+        with pytest.raises(PolicyError, match=f"{method} has no option '{name}'.*{where}"):
+            publish(people, policy_for(method, options={name: 3}), key=Key.test())
+
+
 def it_says_what_it_is(method: str, people: pl.DataFrame) -> None:
     known = methods()[method]
     assert known.name == method
@@ -197,6 +208,7 @@ CHECKS: list[Callable[[str, pl.DataFrame], None]] = [
     k_is_kept,
     impossible_l_is_refused,
     unknown_options_are_refused,
+    options_that_stand_elsewhere_are_sent_there,
     it_says_what_it_is,
 ]
 

@@ -69,6 +69,13 @@ def test_36_unknown_keys_and_columns() -> None:
         encode(pl.DataFrame({"age": [1], "disease": ["x"], "ward": ["w"]}), Policy.parse(GOOD))
 
 
+@pytest.mark.parametrize("knows", ["disease, job", "age, disease, job"])
+def test_an_adversary_from_whom_nothing_is_left_to_protect(knows: str) -> None:
+    text = GOOD + f"  job:     {{role: sensitive, l: 2}}\nadversaries:\n  - {{knows: [{knows}]}}\n"
+    refused(text, "line 7, adversaries.0: .*disease, job.*nothing is left to protect.* out of `knows`, or remove")
+    Policy.parse(text.replace(knows, "age, disease"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

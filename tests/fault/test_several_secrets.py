@@ -107,6 +107,26 @@ def test_slices_that_make_no_sense(tmp_path: Path, slices: Any, said: str) -> No
     refused(tmp_path, EVEN, secrets(job=2, pay=2, ward=2), said, error=PluralisError, **how)
 
 
+@pytest.mark.parametrize("slices", [["job", "pay"], [[1], [2]], [["job", None], ["pay"]], "job;pay", "2", 2.0, True])
+def test_slices_of_another_form_are_told_what_to_write(tmp_path: Path, slices: Any) -> None:
+    said = (f"slices: {slices!r} is neither", "slices: 2", "slices: [[disease], [job, salary]]")
+    how = {"method": "sloms", "options": {"slices": slices}}
+    refused(tmp_path, EVEN, secrets(job=2, pay=2), *said, error=PolicyError, **how)
+
+
+@pytest.mark.parametrize("method", ["kaca", "sloms"])
+def test_a_k_above_the_number_of_rows(tmp_path: Path, method: str) -> None:
+    refused(tmp_path, EVEN, secrets(job=2, pay=2), "k: 30", "12 rows", "Set k: 12 or less", method=method, k=30)
+
+
+@pytest.mark.parametrize("method", ["kaca", "sloms"])
+def test_a_k_above_the_number_of_people(tmp_path: Path, method: str) -> None:
+    table = {**EVEN, "who": [f"p{i % 4}" for i in range(12)]}
+    attributes = {**secrets(job=2, pay=2), "who": {"role": "identifier"}}
+    said = ("k: 5", "4 people", "Set k: 4 or less")
+    refused(tmp_path, table, attributes, *said, method=method, k=5, person="who", suppress=0.9)
+
+
 @pytest.mark.parametrize(("method", "name"), [("msb", "count"), ("sloms", "count"), ("sloms", "group_1")])
 def test_names_that_a_release_has_of_its_own(tmp_path: Path, method: str, name: str) -> None:
     quasi = name.startswith("group")

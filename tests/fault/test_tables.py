@@ -99,6 +99,14 @@ def test_33_a_column_of_few_values_names_nobody() -> None:
     assert not any("repeat an earlier identifier" in note for note in release.notes)
 
 
+@pytest.mark.parametrize("method", ["anatomy", "bsgi", "decomposition", "kaca", "msb", "randomized-addition", "sloms"])
+def test_no_quasi_column(method: str) -> None:
+    table = pl.DataFrame({"disease": ["flu", "hiv"] * 4})
+    said = f"{method} publishes rows by their quasi attributes.*Give a column role: quasi, at least one"
+    with pytest.raises(Infeasible, match=said):
+        publish(table, policy_of({"disease": secret()}, method=method), key=Key.test())
+
+
 def test_bins_finer_than_digits_are_refused() -> None:
     table = pl.DataFrame({"age": range(4), "salary": [1.5, 2.5, 3.5, 24.0]})
     policy = policy_of({"age": AGE, "salary": secret(type="number", bin=1e-300)})

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
 from pydantic import ValidationError
 
+from pluralis.attribute import Attribute
 from pluralis.errors import PolicyError, did_you_mean
 from pluralis.methods.base import Method
-from pluralis.policy import Policy
+from pluralis.policy import Policy, Publishing
 
-__all__ = ["Method", "method_for", "method_named", "methods"]
+__all__ = ["Method", "method_for", "method_named", "methods", "no_option"]
 
 
 @cache
@@ -50,19 +50,29 @@ def _defined_in(module: str) -> type[Method] | None:
 
 def method_for(policy: Policy) -> Method:
     """The method that a policy asks for, with its options checked."""
-    asked = policy.publish
-    return _with_options(method_named(asked.method), {**asked.options, "variant": asked.variant})
-
-
-def _with_options(method: type[Method], options: Mapping[str, Any]) -> Method:
+    method, options = method_named(policy.publish.method), policy.publish.options
+    known = [field for field in method.model_fields if field != "variant"]
+    for name in options:
+        if name not in known:
+            raise no_option(method.name, name, known)
     try:
-        return method(**options)
+        return method(**options, variant=policy.publish.variant)
     except ValidationError as error:
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
-        if problem["type"] == "extra_forbidden":
-            known = [field for field in method.model_fields if field != "variant"]
-            raise PolicyError(
-                f"publish.options: {method.name} has no option {name!r}. {did_you_mean(name, known)}"
-            ) from None
-        raise PolicyError(f"publish.options.{name}: {problem['msg']}, not {problem['input']!r}.") from None
+        fault = problem.get("ctx", {}).get("error")
+        said = str(fault) if isinstance(fault, ValueError) else f"{problem['msg']}, not {problem['input']!r}."
+        raise PolicyError(f"publish.options.{name}: {said}") from None
+
+
+def no_option(method: str, name: str, known: Iterable[str]) -> PolicyError:
+    """The error for an option that a method does not have: where else a policy has it, or what was meant."""
+    if name in Policy.model_fields:
+        hint = f"Write `{name}` at the top level of the policy, beside `publish`."
+    elif name in Publishing.model_fields:
+        hint = f"Write `{name}` under `publish`, beside `options`."
+    elif name in Attribute.model_fields:
+        hint = f"Write `{name}` under `attributes`, beside the role of a column."
+    else:
+        hint = did_you_mean(name, known)
+    return PolicyError(f"publish.options: {method} has no option {name!r}. {hint}")

@@ -19,15 +19,15 @@ those rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pluralis.bucketize import bucketized, secrets_of, settle_slices
 from pluralis.correlation import Slicing, sliced_by_correlation
-from pluralis.eligibility import require_allowance, require_sensitive
+from pluralis.eligibility import require_allowance, require_k, require_sensitive
 from pluralis.errors import Infeasible, PolicyError, did_you_mean
 from pluralis.kernels.msb import Secrets
 from pluralis.methods.base import Method
@@ -62,10 +62,24 @@ class Sloms(Method):
     )
     priority: Priority = Field(default="mmdcf", description="which bucket gives the next row: mbf, msdcf or mmdcf")
 
+    @field_validator("slices", mode="before")
+    @classmethod
+    def _number_or_names(cls, slices: Any) -> Any:
+        lists = isinstance(slices, list) and all(isinstance(names, list) for names in slices)
+        if lists and all(isinstance(name, str) for names in slices for name in names):
+            return slices
+        if slices is None or type(slices) is int:
+            return slices
+        raise ValueError(
+            f"{slices!r} is neither a number nor a list of lists of attribute names. Write how many there shall be, "
+            "as in slices: 2, or which, as in slices: [[disease], [job, salary]]."
+        )
+
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)
         if len(table.sensitive) == 1:
             raise Infeasible("sloms slices several sensitive attributes and the policy names one. Use method: anatomy.")
+        require_k(table, policy)
         asked = require_reachable(table, policy, draw, self.name)
         slicing = slices_of(table.sensitive, self.slices)
         ls = dict(zip((column.name for column in table.sensitive), asked, strict=True))
