@@ -94,7 +94,7 @@ def require_groups(plan: Plan, table: Table, policy: Policy) -> None:
             f"No group of rows differs enough in {names} at once. Lower l, protect fewer attributes together, or use "
             "method: sloms, which slices them."
         )
-    require_allowance(plan.left_out, table.rows, policy.publish.suppress, "lower l, or use method: sloms with slices")
+    require_allowance(plan.left_out, table.rows, policy.publish.suppress, "lower l, or use method: sloms")
 
 
 METHOD = Msb

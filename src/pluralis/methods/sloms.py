@@ -187,7 +187,7 @@ def _require_rows(placed: int, table: Table, policy: Policy) -> None:
             f"{placed:,} of {table.rows:,} rows can be placed so that {names} are diverse, too few to publish. Lower "
             "l or k, or protect fewer attributes."
         )
-    require_allowance(table.rows - placed, table.rows, policy.publish.suppress, "lower l, or make more slices")
+    require_allowance(table.rows - placed, table.rows, policy.publish.suppress, "lower l, or protect fewer attributes")
 
 
 def _said(slicing: Slicing) -> str:
