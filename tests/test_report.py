@@ -382,18 +382,6 @@ def test_key_figures_and_pictures_are_there() -> None:
     assert text.count("share of rowsbeforeafter") == 3  # axis and legend of each picture
 
 
-def test_rows_without_a_group_are_told_beside_those_left_out() -> None:
-    of = inputs()
-    total = of.loss.rows + 3
-    text = Page(of._replace(loss=replace(of.loss, marked=40, suppressed_share=43 / total)).page).text
-    assert "40 published rows were given no group in some slice." in text
-    assert (
-        f"Suppression ratio{100 * 43 / total:.1f}\xa0%40 published without a group in some slice, 3 left out." in text
-    )
-    assert "0.7\xa0%" in text  # of rows left out alone
-    assert "in some slice" not in Page(of.page).text
-
-
 def test_long_values_are_cut_and_whole_in_a_title() -> None:
     page = Page(CASES["long names"]().page)
     assert LONG in page.titles

@@ -104,6 +104,14 @@ def test_candidates_and_shares_by_attribute_are_those_of_all_worlds(tiny: Tiny, 
         assert_agrees(found, seen_of(tiny, mode, protected), (), l)
 
 
+@given(tiny=tiny_releases())
+@settings(max_examples=100)
+def test_without_a_sensitive_table_all_values_of_a_set_are_equally_likely(tiny: Tiny) -> None:
+    for protected in range(1, len(tiny.names)):
+        for place in seen_of(tiny, "none", protected).values():
+            assert place.posterior == Fraction(1, len(place.candidates))
+
+
 def test_of_like_groups_the_largest_is_the_one_with_the_largest_share():
     """Five u and one v in places of two and four: at least one u in the first, three in the second."""
     rows = (("a", "u"), ("b", "u"), ("a", "u"), ("b", "u"), ("c", "u"), ("d", "v"))

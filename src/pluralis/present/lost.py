@@ -56,7 +56,7 @@ def _figures(manifest: Manifest, loss: Loss) -> dict[str, tuple[str, str]]:
             "Detail that quasi values gave up, on average: from 0\xa0% for none to 100\xa0% for all.",
         ),
         "NCP with left-out rows": (share(loss.ncp_with_suppressed), "The same; a left-out row has lost everything."),
-        "Rows left out": (share(loss.suppressed / max(1, total)), f"{loss.suppressed:,} of {count(total, 'row')}."),
+        "Rows left out": (share(loss.suppressed_share), f"{loss.suppressed:,} of {count(total, 'row')}."),
         "Groups": (f"{loss.groups:,}", "Rows of one group carry the same quasi values. More groups keep more detail."),
         "Average group size": (f"{loss.average_group:,.2f}", "Rows in a group, on average. Fewer keep more detail."),
         "Discernibility": (f"{loss.discernibility:,}", f"{alike} A left-out row counts them all. Less is better."),
@@ -74,9 +74,6 @@ def _figures(manifest: Manifest, loss: Loss) -> dict[str, tuple[str, str]]:
             del figures[name]
     if manifest.kind == "candidates":
         figures["Groups"] = (f"{loss.groups:,}", "Different combinations of quasi values.")
-    if loss.marked:
-        bare = f"{loss.marked:,} published without a group in some slice, {loss.suppressed:,} left out."
-        figures["Suppression ratio"] = (share(loss.suppressed_share), bare)
     if loss.distortion is not None:
         figures["Distortion"] = (f"{loss.distortion:,.1f}", "How far labels lie above values in their trees, in all.")
     if loss.kl is not None:

@@ -91,8 +91,6 @@ def _headline(manifest: Manifest, verdict: Verdict, loss: Loss) -> Html:
         groups = f" in {count(len(subtables(manifest)), 'table')}{apart}"
     lead: list[str] = [f"{count(manifest.rows, 'row')}{groups}. "]
     lead.append(f"{left_out} {were(manifest.suppressed or 1)} left out. ")
-    if loss.marked:
-        lead.append(f"{count(loss.marked, 'published row')} {were(loss.marked)} given no group in some slice. ")
     if good:
         lead += ["Before you sign, read ", tag("a", "what this method does not stop", href="#open"), "."]
     else:
