@@ -6,7 +6,7 @@ Definition  For each sensitive attribute, over all groups: the largest ratio of 
             are ordered, earth mover's (ranks 1 apart, the whole range 1); the share of people in whose group all
             values lie within a tenth of the range (similarity). `success` is how often the likeliest value of the
             rows that a person may be is the person's, beside `blind`, the commonest value overall; `worst` the
-            largest share, here of the group that raises a value most. The numbers stand in the note.
+            largest share that a value has in any group, whether the group raises it or not. The rest is in the note.
 Reference   Li, Li, Venkatasubramanian: t-Closeness. ICDE 2007.
 Exposed     every kind: l-diversity of any model says nothing of either. A score, never a promise.
 Exact       over all groups; `success` of a sample of people above `sample`. Text has no order and no classes here:
@@ -39,6 +39,8 @@ class Skew(NamedTuple):
     at: int  # the group of that ratio
     share: float  # of the value there
     prior: float  # and overall
+    surest: float  # the largest share of any value
+    surest_at: int  # in this group
     distance: float
     moved: float | None
     narrow: float | None
@@ -71,14 +73,15 @@ class Skewness(Attack):
         view = targets.view
         question = Question(name, tuple(column.name for column in view.columns), (), None)
         guess = targets.guess(question)
+        raised, surest = (", ".join(view.told(group, at)) for at in (skew.at, skew.surest_at))
         said = [
-            f"a value goes from {skew.prior:.3g} overall to {skew.share:.3g} ({skew.ratio:.3g} times)",
+            f"a value goes from {skew.prior:.3g} overall to {skew.share:.3g} ({skew.ratio:.3g} times) in {raised}",
             f"distance of distributions {skew.distance:.3g}",
         ]
         if skew.moved is not None and skew.narrow is not None:
             said.append(f"earth mover's {skew.moved:.3g}")
             said.append(f"{skew.narrow:.1%} of people in groups whose values lie within a tenth of the range")
-        witness = ", ".join([*([view.name] if view.name else []), *view.told(group, skew.at)])
+        witness = f"{view.name}, {surest}" if view.name else surest
         return Result(
             attack=self.name,
             question=str(question),
@@ -89,7 +92,7 @@ class Skewness(Attack):
             success=guess.success,
             **bounds(guess.success, guess.targets, guess.sampled),
             blind=blind_guess(view.release, original, name),
-            worst=skew.share,
+            worst=skew.surest,
             witness=witness,
             note="; ".join(said),
         )
@@ -100,7 +103,7 @@ def measured(held: Held, attribute: str, places: npt.NDArray[np.float64] | None)
 
     >>> rows = pl.DataFrame({AT: [1, 1, 2, 2], "x": [0, 0, 0, 1], PEOPLE: [1.0] * 4})
     >>> measured(Held("group", ("x",), rows), "x", np.array([0.0, 1.0]))
-    Skew(ratio=2.0, at=2, share=0.5, prior=0.25, distance=0.25, moved=0.25, narrow=0.5)
+    Skew(ratio=2.0, at=2, share=0.5, prior=0.25, surest=1.0, surest_at=1, distance=0.25, moved=0.25, narrow=0.5)
     """
     counts = shares(held, attribute)
     if not counts.height:
@@ -114,7 +117,7 @@ def measured(held: Held, attribute: str, places: npt.NDArray[np.float64] | None)
     first = np.flatnonzero(counts[AT].ne(counts[AT].shift()).fill_null(True).to_numpy())
     prior = np.bincount(code, people) / people.sum()
     ratio = share / prior[code]
-    top = int(ratio.argmax())
+    top, sure = int(ratio.argmax()), int(share.argmax())
     # half the sum of differences; what a group does not hold differs by its prior
     differs = np.add.reduceat(np.abs(share - prior[code]) - prior[code], first) + 1.0
     moved = narrow = None
@@ -125,7 +128,7 @@ def measured(held: Held, attribute: str, places: npt.NDArray[np.float64] | None)
         narrow = float(np.add.reduceat(people, first)[alike].sum() / people.sum())
     return Skew(
         float(ratio[top]), int(counts[AT][top]), float(share[top]), float(prior[code[top]]),
-        float(differs.max() / 2), moved, narrow,
+        float(share[sure]), int(counts[AT][sure]), float(differs.max() / 2), moved, narrow,
     )  # fmt: skip
 
 
