@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from pluralis.addition import Design
 from pluralis.hierarchy import Hierarchy
+from pluralis.kernels.order import by_first
 from pluralis.policy import Policy
 from pluralis.rules import Dependency, Rule
 from pluralis.table import Table
@@ -104,17 +105,16 @@ class Plan:
         return np.bincount(self.group_of[self.group_of >= 0], minlength=self.groups)
 
 
-def numbered(group_of: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def numbered(group_of: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     """The same groups numbered from 0 without gaps, in order of their first row; LEFT_OUT stays.
 
     >>> numbered(np.array([7, -1, 3, 7])).tolist()
     [0, -1, 1, 0]
     """
-    kept = np.flatnonzero(group_of != LEFT_OUT)
-    out = np.full(group_of.size, LEFT_OUT, np.int64)
-    if kept.size:
-        _, first, inverse = np.unique(group_of[kept], return_index=True, return_inverse=True)
-        rank = np.empty(first.size, np.int64)
-        rank[np.argsort(first)] = np.arange(first.size)
-        out[kept] = rank[inverse]
-    return out
+    most = int(group_of.max(initial=LEFT_OUT)) + 1
+    if most > 8 * group_of.size + 1024:  # so far apart that a table of all numbers would be large
+        different, group_of = np.unique(group_of, return_inverse=True)
+        group_of -= different[0] == LEFT_OUT
+        most = different.size
+    found: npt.NDArray[np.int64] = by_first(group_of, most)
+    return found

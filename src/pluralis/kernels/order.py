@@ -22,6 +22,20 @@ def stable_order(keys, kinds):
 
 
 @njit(cache=True)
+def by_first(numbers, most):
+    """Numbers from 0 to most - 1 numbered anew, in the order in which they first occur; below 0 they stay."""
+    new, seen = np.full(most, -1, np.int32), 0
+    out = np.empty(numbers.size, np.int64)
+    for i in range(numbers.size):
+        number = numbers[i]
+        if number >= 0 and new[number] < 0:
+            new[number] = seen
+            seen += 1
+        out[i] = new[number] if number >= 0 else number
+    return out
+
+
+@njit(cache=True)
 def sort_if_nearly(keys, moves):
     """Sort by insertion unless it takes more than so many moves; whether it was done."""
     for i in range(1, keys.size):
