@@ -21,6 +21,7 @@ from pluralis.randomness import Draw
 from pluralis.table import Column, Table
 
 Rows = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.integer]
 KINDS = {
     "frequency": FREQUENCY,
     "distinct": DISTINCT,
@@ -61,7 +62,7 @@ def rows_that_can_pass(table: Table, policy: Policy, draw: Draw, method: str) ->
     return rows
 
 
-def models_of(table: Table, policy: Policy, rows: Rows) -> Models:
+def models_of(table: Table, policy: Policy, rows: Numbers) -> Models:
     """The policy's test on these rows, the most demanding attribute first."""
     columns = sorted(table.sensitive, key=lambda column: (-policy.l(column.name), column.name))
     ls = [policy.l(column.name) for column in columns]
@@ -82,7 +83,7 @@ def splitting(models: Models) -> Models:
     return models._replace(model=np.where(models.model == UNIQUE, DISTINCT, models.model).astype(np.int8))
 
 
-def require_unique(group_of: Rows, models: Models, room: Room, method: str) -> None:
+def require_unique(group_of: Numbers, models: Models, room: Room, method: str) -> None:
     """Refuse groups that are not what unique-distinct asks for: l or l + 1 rows, all of different value."""
     if UNIQUE not in models.model:
         return
@@ -95,7 +96,7 @@ def require_unique(group_of: Rows, models: Models, room: Room, method: str) -> N
         )
 
 
-def failing_groups(group_of: Rows, models: Models, room: Room) -> Rows:
+def failing_groups(group_of: Numbers, models: Models, room: Room) -> Rows:
     """The groups that fail the test."""
     kept = np.flatnonzero(group_of != LEFT_OUT)
     order = kept[np.argsort(group_of[kept], kind="stable")]

@@ -12,7 +12,7 @@ from pluralis.table import Column
 FAR = -2.0
 
 
-def space_of(columns: list[Column], order: npt.NDArray[np.int64]) -> Space:
+def space_of(columns: list[Column], order: npt.NDArray[np.integer]) -> Space:
     """The points of all rows, numbered in the given order.
 
     Flat attributes come first, then trees, then numbers: a difference in a category costs most, so that a search sees

@@ -7,6 +7,9 @@ distances are equal. A class has the number of its first point in drawn order.
 The nearest class is found with a tree over the points, in which every class is found at its first point only. A node
 knows the box of those points, how far up their classes are and how small they may be, apart for classes of one point.
 What it would cost at least to merge with any of them is a bound: a class covers its first point.
+
+There are as many points as rows, so numbers are as narrow as they can be, and the leaves of a point stand packed in as
+few words as hold them.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ from numba import njit
 from pluralis.kernels.models import diverse
 from pluralis.kernels.quickselect import quickselect
 
-LEAF = 8
+LEAF = 32
 NONE = -1
 STACK = 1024
+BITS = 63  # of a word, which stays positive
 FAR = np.iinfo(np.int64).max
-FAR_UP = np.iinfo(np.int16).max
+NEVER = np.iinfo(np.int32).max  # no class is as large, and none is drawn as late
 SINGLE, MERGED = 0, 1
 LOW, HIGH = 0, 1
 
@@ -31,37 +35,38 @@ LOW, HIGH = 0, 1
 class Climb(NamedTuple):
     """Points, the trees over their attributes, and what it costs to climb them."""
 
-    points: np.ndarray  # int32[point, attribute]: leaves
-    drawn: np.ndarray  # int64[point]: its place in the drawn order
-    lineage: np.ndarray  # int32[leaf of any attribute, level]: ancestors, numbered in leaf order within a level
-    first: np.ndarray  # int64[attribute]: where its leaves begin in `lineage`
+    points: np.ndarray  # int64[point, word]: leaves, packed
+    drawn: np.ndarray  # int32[point]: its place in the drawn order
+    word: np.ndarray  # int64[attribute]: the word that has its leaf
+    shift: np.ndarray  # int64[attribute]: and where it begins there
+    mask: np.ndarray  # int64[attribute]: the bits of a leaf
+    first: np.ndarray  # int64[attribute]: where its leaves begin in `parent`
+    parent: np.ndarray  # int32[leaf of any attribute]: its place in `upper`
+    upper: np.ndarray  # int32[parent, level - 1]: it and its ancestors, numbered in leaf order within a level
     cost: np.ndarray  # int64[attribute, level]: from the leaves up to a level
 
 
 class Classes(NamedTuple):
     """Classes under construction, each under the number of its first point."""
 
-    stands: np.ndarray  # bool[class]: whether it is one still, and not in another
-    size: np.ndarray  # int64[class]: rows
-    alone: np.ndarray  # bool[class]: whether it has one point
-    level: np.ndarray  # int16[class, attribute]
-    tail: np.ndarray  # int64[class]: its last point
-    link: np.ndarray  # int64[point]: the next point of its class
+    size: np.ndarray  # int32[class]: rows; 0 once it is in another
+    level: np.ndarray  # int8[class, attribute], or int16 where a tree has more levels
+    tail: np.ndarray  # int32[class]: its last point
+    link: np.ndarray  # int32[point]: the next point of its class
 
 
 class Tree(NamedTuple):
     """Node i is over the points begin[i] to end[i]; left[i] and left[i] + 1 stand below it, NONE below a leaf."""
 
-    begin: np.ndarray
+    begin: np.ndarray  # int32[node], as the next three
     end: np.ndarray
     left: np.ndarray
     parent: np.ndarray
-    cut: np.ndarray  # int64[node]: the attribute in which it was cut from the one beside it
-    box: np.ndarray  # int32[node, LOW or HIGH, attribute]: the leaves that the box of its points begins and ends with
-    first: np.ndarray  # int64[node]: no class was drawn before this
-    least: np.ndarray  # int64[node, SINGLE or MERGED]: no class is smaller; FAR where there is none
-    rungs: np.ndarray  # int16[node, LOW or HIGH, attribute]: no merged class lies lower, none higher
-    leaf_of: np.ndarray  # int64[point]
+    cut: np.ndarray  # int16[node]: the attribute in which it was cut from the one beside it
+    box: np.ndarray  # int64[node, LOW or HIGH, word]: the leaves that the box of its points begins and ends with
+    first: np.ndarray  # int32[node]: no class was drawn before this
+    least: np.ndarray  # int32[node, SINGLE or MERGED]: no class is smaller; NEVER where there is none
+    rungs: np.ndarray  # as levels[node, LOW or HIGH, attribute]: no merged class lies lower, none higher
     stack: np.ndarray
     bounds: np.ndarray
 
@@ -75,17 +80,20 @@ class Growing(NamedTuple):
     people: np.ndarray  # int64[person]
 
 
-def classes_of(points, size):
+def classes_of(climb, size):
     """Every point a class."""
-    count, attributes = points.shape
+    count, (attributes, depth) = climb.drawn.size, climb.cost.shape
     return Classes(
-        stands=np.ones(count, np.bool_),
-        size=size.copy(),
-        alone=np.ones(count, np.bool_),
-        level=np.zeros((count, attributes), np.int16),
-        tail=np.arange(count),
-        link=np.full(count, NONE, np.int64),
+        size=size,
+        level=_levels((count, attributes), depth),
+        tail=np.arange(count, dtype=np.int32),
+        link=np.full(count, NONE, np.int32),
     )
+
+
+def _levels(shape, depth):
+    """Room for levels of trees with so many, all of them 0."""
+    return np.zeros(shape, np.int8 if depth <= np.iinfo(np.int8).max else np.int16)
 
 
 def growing_for(models):
@@ -100,11 +108,89 @@ def growing_for(models):
     )
 
 
+# points ------------------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def pack(word, shift, leaf_of, codes, order):
+    """Put the leaves of the rows `order` into a word of each."""
+    for i in range(order.size):
+        word[i] |= np.int64(leaf_of[codes[order[i]]]) << shift
+
+
+@njit(cache=True)
+def distinct(words, order):
+    """(the point of each row, the points): words[:, row] are those of a row, and `order` puts equal ones together."""
+    of_row, count = np.empty(order.size, np.int32), 0
+    for i in range(order.size):
+        if i > 0:
+            for word in range(words.shape[0]):
+                if words[word, order[i]] != words[word, order[i - 1]]:
+                    count += 1
+                    break
+        of_row[order[i]] = count
+    points = np.empty((min(count + 1, order.size), words.shape[0]), np.int64)
+    for row in range(of_row.size):
+        points[of_row[row]] = words[:, row]
+    return of_row, points
+
+
+@njit(cache=True)
+def turns(numbers, count):
+    """The place of each number in the order in which numbers first occur."""
+    turn, seen = np.full(count, NONE, np.int32), 0
+    for number in numbers:
+        if turn[number] == NONE:
+            turn[number] = seen
+            seen += 1
+    return turn
+
+
+@njit(cache=True)
+def sizes(numbers, count):
+    """How often each number occurs."""
+    size = np.zeros(count, np.int32)
+    for number in numbers:
+        size[number] += 1
+    return size
+
+
+@njit(cache=True)
+def inverse(order):
+    """The place of each number in an order."""
+    place = np.empty_like(order)
+    for i in range(order.size):
+        place[order[i]] = i
+    return place
+
+
+@njit(cache=True)
+def renumber(numbers, new):
+    """Put the new number in the place of each."""
+    for i in range(numbers.size):
+        numbers[i] = new[numbers[i]]
+
+
+@njit(cache=True)
+def _leaf(climb, words, j):
+    """The leaf of an attribute that stands packed in words."""
+    return (words[climb.word[j]] >> climb.shift[j]) & climb.mask[j]
+
+
+@njit(cache=True)
+def _node(climb, j, leaf, level):
+    """The ancestor of a leaf at a level."""
+    return leaf if level == 0 else np.int64(climb.upper[climb.parent[climb.first[j] + leaf], level - 1])
+
+
 @njit(cache=True)
 def _meet(climb, j, a, b, level):
     """The lowest level from `level` up at which two leaves have the same ancestor."""
-    one, other = climb.first[j] + a, climb.first[j] + b
-    while climb.lineage[one, level] != climb.lineage[other, level]:
+    if a == b:
+        return level
+    one, other = climb.parent[climb.first[j] + a], climb.parent[climb.first[j] + b]
+    level = max(level, 1)
+    while climb.upper[one, level - 1] != climb.upper[other, level - 1]:
         level += 1
     return level
 
@@ -115,11 +201,20 @@ def _meet(climb, j, a, b, level):
 @njit(cache=True)
 def _measure(climb, points, box):
     """The box of some points."""
-    for j in range(box.shape[1]):
-        box[LOW, j], box[HIGH, j] = climb.points[points[0], j], climb.points[points[0], j]
+    box[:] = 0
+    for j in range(climb.word.size):
+        low = high = _leaf(climb, climb.points[points[0]], j)
         for point in points:
-            box[LOW, j] = min(box[LOW, j], climb.points[point, j])
-            box[HIGH, j] = max(box[HIGH, j], climb.points[point, j])
+            leaf = _leaf(climb, climb.points[point], j)
+            low, high = min(low, leaf), max(high, leaf)
+        _put(climb, box, j, low, high)
+
+
+@njit(cache=True)
+def _put(climb, box, j, low, high):
+    """The leaves of an attribute that a box begins and ends with."""
+    box[LOW, climb.word[j]] |= low << climb.shift[j]
+    box[HIGH, climb.word[j]] |= high << climb.shift[j]
 
 
 @njit(cache=True)
@@ -129,14 +224,15 @@ def _cut(climb, points, box, keys, places):
     Returns how many come first, and the attribute.
     """
     widest, best, level = 0, np.int64(-1), 0
-    for j in range(box.shape[1]):
-        if box[LOW, j] < box[HIGH, j]:
-            meet = _meet(climb, j, box[LOW, j], box[HIGH, j], 0)
+    for j in range(climb.word.size):
+        low, high = _leaf(climb, box[LOW], j), _leaf(climb, box[HIGH], j)
+        if low < high:
+            meet = _meet(climb, j, low, high, 0)
             if climb.cost[j, meet] > best:
                 widest, best, level = j, climb.cost[j, meet], meet
     size = points.size
     for i in range(size):
-        keys[i] = climb.lineage[climb.first[widest] + climb.points[points[i], widest], level - 1]
+        keys[i] = _node(climb, widest, _leaf(climb, climb.points[points[i]], widest), level - 1)
         places[i] = i
     quickselect(places, keys, 0, size, size // 2)
     middle = keys[places[size // 2]]
@@ -147,26 +243,43 @@ def _cut(climb, points, box, keys, places):
     if below == 0 or (below + equal < size and size - 2 * below > 2 * (below + equal) - size):
         middle += 1
     low, high = 0, size - 1
-    old = points.copy()
+    places[:size] = points
     for i in range(size):
         if keys[i] < middle:
-            points[low] = old[i]
+            points[low] = places[i]
             low += 1
         else:
-            points[high] = old[i]
+            points[high] = places[i]
             high -= 1
     return low, widest
 
 
-@njit(cache=True)
 def plant(climb):
-    """A tree over all points, and the order in which points must be numbered for it."""
-    count, attributes = climb.points.shape
-    order = np.arange(count)
+    """A tree over all points, and the order in which points must be numbered for it; `survey` fills its nodes."""
+    *nodes, order = _grown(climb)
+    count, words = nodes[0].size, climb.points.shape[1]
+    attributes, depth = climb.cost.shape
+    tree = Tree(
+        *nodes,
+        box=np.empty((count, 2, words), np.int64),
+        first=np.full(count, NEVER, np.int32),
+        least=np.full((count, 2), NEVER, np.int32),
+        rungs=_levels((count, 2, attributes), depth),
+        stack=np.empty(STACK, np.int64),
+        bounds=np.empty(STACK, np.int64),
+    )
+    return tree, order
+
+
+@njit(cache=True)
+def _grown(climb):
+    """(begin, end, left, parent and cut of each node, the order of the points)."""
+    count, words = climb.points.shape
+    order = np.arange(count).astype(np.int32)
     most = 2 * count
-    begin, end = np.empty(most, np.int64), np.empty(most, np.int64)
-    left, parent, by = np.empty(most, np.int64), np.empty(most, np.int64), np.zeros(most, np.int64)
-    keys, places, box = np.empty(count), np.empty(count, np.int64), np.empty((2, attributes), np.int32)
+    begin, end = np.empty(most, np.int32), np.empty(most, np.int32)
+    left, parent, by = np.empty(most, np.int32), np.empty(most, np.int32), np.zeros(most, np.int16)
+    keys, places, box = np.empty(count, np.int32), np.empty(count, np.int32), np.empty((2, words), np.int64)
     begin[0], end[0], parent[0] = 0, count, NONE
     used, top, stack = 1, 0, np.zeros(STACK, np.int64)
     while top >= 0:  # nodes near each other in the tree get near numbers
@@ -185,21 +298,7 @@ def plant(climb):
             stack[top + 1], stack[top + 2] = used + 1, used
             used += 2
             top += 2
-    tree = Tree(
-        begin[:used].copy(),
-        end[:used].copy(),
-        left[:used].copy(),
-        parent[:used].copy(),
-        by[:used].copy(),
-        np.empty((used, 2, attributes), np.int32),
-        np.full(used, FAR, np.int64),
-        np.full((used, 2), FAR, np.int64),
-        np.zeros((used, 2, attributes), np.int16),
-        np.empty(count, np.int64),
-        stack,
-        np.empty(STACK, np.int64),
-    )
-    return tree, order
+    return begin[:used].copy(), end[:used].copy(), left[:used].copy(), parent[:used].copy(), by[:used].copy(), order
 
 
 @njit(cache=True)
@@ -208,13 +307,36 @@ def survey(climb, classes, tree):
     for node in range(tree.left.size - 1, -1, -1):
         left = tree.left[node]
         if left == NONE:
-            tree.leaf_of[tree.begin[node] : tree.end[node]] = node
             _measure(climb, np.arange(tree.begin[node], tree.end[node]), tree.box[node])
         else:
-            for j in range(tree.box.shape[2]):
-                tree.box[node, LOW, j] = min(tree.box[left, LOW, j], tree.box[left + 1, LOW, j])
-                tree.box[node, HIGH, j] = max(tree.box[left, HIGH, j], tree.box[left + 1, HIGH, j])
+            tree.box[node] = 0
+            for j in range(climb.word.size):
+                low = min(_leaf(climb, tree.box[left, LOW], j), _leaf(climb, tree.box[left + 1, LOW], j))
+                high = max(_leaf(climb, tree.box[left, HIGH], j), _leaf(climb, tree.box[left + 1, HIGH], j))
+                _put(climb, tree.box[node], j, low, high)
         _summarise(climb, tree, classes, node)
+
+
+@njit(cache=True)
+def _above(tree, point):
+    """The leaf of the tree that a point is below."""
+    node = 0
+    while tree.left[node] != NONE:
+        left = tree.left[node]
+        node = left + (point >= tree.begin[left + 1])
+    return node
+
+
+@njit(cache=True)
+def _stands(classes, mine):
+    """Whether a class is one still, and not in another."""
+    return classes.size[mine] > 0
+
+
+@njit(cache=True)
+def _alone(classes, mine):
+    """Whether a class has one point."""
+    return classes.tail[mine] == mine
 
 
 @njit(cache=True)
@@ -224,32 +346,32 @@ def _summarise(climb, tree, classes, node):
     They need not know that the first class is another, later one: searches that pass by will see it.
     """
     left = tree.left[node]
-    single, merged, first = FAR, FAR, FAR
+    single, merged, first = NEVER, NEVER, NEVER
     if left != NONE:
-        for child in (left, left + 1):
+        for child in range(left, left + 2):
             single, merged = min(single, tree.least[child, SINGLE]), min(merged, tree.least[child, MERGED])
             first = min(first, tree.first[child])
     else:
         for mine in range(tree.begin[node], tree.end[node]):
-            if classes.stands[mine]:
+            if _stands(classes, mine):
                 first = min(first, climb.drawn[mine])
-                if classes.alone[mine]:
+                if _alone(classes, mine):
                     single = min(single, classes.size[mine])
                 else:
                     merged = min(merged, classes.size[mine])
     changed = first < tree.first[node] or single != tree.least[node, SINGLE] or merged != tree.least[node, MERGED]
     tree.first[node], tree.least[node, SINGLE], tree.least[node, MERGED] = first, single, merged
-    if merged == FAR:
+    if merged == NEVER:
         return changed
     for j in range(tree.rungs.shape[2]):
-        bottom, top = np.int16(FAR_UP), np.int16(0)
+        bottom, top = climb.cost.shape[1], 0
         if left != NONE:
-            for child in (left, left + 1):
-                if tree.least[child, MERGED] != FAR:
+            for child in range(left, left + 2):
+                if tree.least[child, MERGED] != NEVER:
                     bottom, top = min(bottom, tree.rungs[child, LOW, j]), max(top, tree.rungs[child, HIGH, j])
         else:
             for mine in range(tree.begin[node], tree.end[node]):
-                if classes.stands[mine] and not classes.alone[mine]:
+                if _stands(classes, mine) and not _alone(classes, mine):
                     bottom, top = min(bottom, classes.level[mine, j]), max(top, classes.level[mine, j])
         changed |= bottom != tree.rungs[node, LOW, j] or top != tree.rungs[node, HIGH, j]
         tree.rungs[node, LOW, j], tree.rungs[node, HIGH, j] = bottom, top
@@ -259,7 +381,7 @@ def _summarise(climb, tree, classes, node):
 @njit(cache=True)
 def _tell(climb, tree, classes, mine):
     """Let the nodes above a class know what it has become."""
-    node = tree.leaf_of[mine]
+    node = _above(tree, mine)
     while node != NONE and _summarise(climb, tree, classes, node):
         node = tree.parent[node]
 
@@ -271,51 +393,56 @@ def _tell(climb, tree, classes, mine):
 def _bound(climb, classes, tree, mine, node, best):
     """No class that begins below a node is nearer than this; FAR where that is beyond `best`."""
     size, singles, others = classes.size[mine], tree.least[node, SINGLE], tree.least[node, MERGED]
-    if singles == FAR and others == FAR:
+    if singles == NEVER and others == NEVER:
         return FAR
     single, merged = np.int64(0), np.int64(0)
     attributes = climb.cost.shape[0]
     j = tree.cut[node]  # where a node differs from the one beside it, most can be seen
     for _ in range(attributes):
-        level, leaf = classes.level[mine, j], climb.points[mine, j]
-        here = climb.lineage[climb.first[j] + leaf, level]
+        level, leaf = np.int64(classes.level[mine, j]), _leaf(climb, climb.points[mine], j)
+        low, high = _leaf(climb, tree.box[node, LOW], j), _leaf(climb, tree.box[node, HIGH], j)
         meet = level
-        if here < climb.lineage[climb.first[j] + tree.box[node, LOW, j], level]:
-            meet = _meet(climb, j, leaf, tree.box[node, LOW, j], level)
-        elif here > climb.lineage[climb.first[j] + tree.box[node, HIGH, j], level]:
-            meet = _meet(climb, j, leaf, tree.box[node, HIGH, j], level)
-        if singles != FAR:
+        if leaf < low:  # where both have the same ancestor at this level already, they meet there
+            meet = _meet(climb, j, leaf, low, level)
+        elif leaf > high:
+            meet = _meet(climb, j, leaf, high, level)
+        if singles != NEVER:
             single += size * (climb.cost[j, meet] - climb.cost[j, level]) + singles * climb.cost[j, meet]
-        if others != FAR:
+        if others != NEVER:
             meet = max(meet, tree.rungs[node, LOW, j])
             merged += size * (climb.cost[j, meet] - climb.cost[j, level])
             merged += others * max(np.int64(0), climb.cost[j, meet] - climb.cost[j, tree.rungs[node, HIGH, j]])
-        if (singles == FAR or single > best) and (others == FAR or merged > best):
+        if (singles == NEVER or single > best) and (others == NEVER or merged > best):
             return FAR
         j = j + 1 if j + 1 < attributes else 0
-    if singles == FAR:
+    if singles == NEVER:
         return merged
-    return single if others == FAR else min(single, merged)
+    return single if others == NEVER else min(single, merged)
 
 
 @njit(cache=True)
-def distance(climb, classes, one, other):
-    """Equation 7: what the rows of two classes lose if both are published under what covers them."""
-    mine, theirs = 0, 0
+def distance(climb, classes, one, other, best):
+    """Equation 7: what the rows of two classes lose if both are published under what covers them.
+
+    Where that is beyond `best`, something that is beyond it too.
+    """
+    total = np.int64(0)
     for j in range(climb.cost.shape[0]):
         low, high = classes.level[one, j], classes.level[other, j]
-        meet = climb.cost[j, _meet(climb, j, climb.points[one, j], climb.points[other, j], max(low, high))]
-        mine += meet - climb.cost[j, low]
-        theirs += meet - climb.cost[j, high]
-    return classes.size[one] * mine + classes.size[other] * theirs
+        a, b = _leaf(climb, climb.points[one], j), _leaf(climb, climb.points[other], j)
+        meet = climb.cost[j, _meet(climb, j, a, b, np.int64(max(low, high)))]
+        total += classes.size[one] * (meet - climb.cost[j, low]) + classes.size[other] * (meet - climb.cost[j, high])
+        if total > best:
+            break
+    return total
 
 
 @njit(cache=True)
 def _look(climb, classes, tree, mine, leaf, best, found):
     """(distance, class) of the nearest class that begins in a leaf, if it comes before (best, found)."""
     for other in range(tree.begin[leaf], tree.end[leaf]):
-        if classes.stands[other] and other != mine:
-            far = distance(climb, classes, mine, other)
+        if _stands(classes, other) and other != mine:
+            far = distance(climb, classes, mine, other, best)
             if far < best or (far == best and climb.drawn[other] < climb.drawn[found]):
                 best, found = far, other
     return best, found
@@ -351,7 +478,7 @@ def nearest(climb, classes, tree, mine):
 
     The search begins where the class itself does and goes up from there: what is near is found early.
     """
-    node = tree.leaf_of[mine]
+    node = _above(tree, mine)
     best, found = _look(climb, classes, tree, mine, node, FAR, NONE)
     while tree.parent[node] != NONE:
         above = tree.parent[node]
@@ -371,13 +498,13 @@ def _merge(climb, classes, one, other):
     if climb.drawn[other] < climb.drawn[one]:
         one, other = other, one
     for j in range(climb.cost.shape[0]):
-        level = max(classes.level[one, j], classes.level[other, j])
-        classes.level[one, j] = _meet(climb, j, climb.points[one, j], climb.points[other, j], level)
+        a, b = _leaf(climb, climb.points[one], j), _leaf(climb, climb.points[other], j)
+        level = np.int64(max(classes.level[one, j], classes.level[other, j]))
+        classes.level[one, j] = _meet(climb, j, a, b, level)
     classes.link[classes.tail[one]] = other
     classes.tail[one] = classes.tail[other]
     classes.size[one] += classes.size[other]
-    classes.alone[one] = False
-    classes.stands[other] = False
+    classes.size[other] = 0
     return one, other
 
 
@@ -427,15 +554,19 @@ def _forget(models, growing, classes, rows, starts, mine):
 
 
 @njit(cache=True)
-def merge_classes(climb, models, classes, tree, growing, rows, starts, points):
+def merge_classes(climb, models, classes, tree, growing, rows, starts, points, done):
     """Go through the classes that begin at these points, merging each with its nearest until it passes.
 
-    The rows of point p are rows[starts[p]:starts[p + 1]].
+    The rows of point p are rows[starts[p]:starts[p + 1]], which are looked at only where the models ask for more than
+    a size. Points may be repeated; the first `done` in drawn order are over. Returns how many then are.
     """
     for point in points:
-        if not classes.stands[point]:
+        if climb.drawn[point] < done:
             continue
-        mine, most = point, _count(models, growing, classes, rows, starts, point, 1)
+        done += 1
+        if not _stands(classes, point):
+            continue
+        mine, most = np.int64(point), _count(models, growing, classes, rows, starts, point, 1)
         merged = False
         while not _passes(models, growing, classes.size[mine], most):
             other = nearest(climb, classes, tree, mine)
@@ -448,14 +579,15 @@ def merge_classes(climb, models, classes, tree, growing, rows, starts, points):
         _forget(models, growing, classes, rows, starts, mine)
         if merged:
             _tell(climb, tree, classes, mine)
+    return done
 
 
 @njit(cache=True)
 def numbers(classes):
     """The class of each point."""
-    class_of = np.empty(classes.link.size, np.int64)
-    for mine in np.flatnonzero(classes.stands):
-        point = mine
+    class_of = np.empty(classes.link.size, np.int32)
+    for mine in range(class_of.size):
+        point = mine if _stands(classes, mine) else NONE
         while point != NONE:
             class_of[point] = mine
             point = classes.link[point]

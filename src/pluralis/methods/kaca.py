@@ -16,7 +16,7 @@ and that passes, or the policy is refused.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,25 @@ import numpy.typing as npt
 from pluralis.apart import kept_apart
 from pluralis.demands import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
 from pluralis.eligibility import require_allowance
-from pluralis.kernels.kaca import Climb, classes_of, growing_for, merge_classes, numbers, plant, survey
+from pluralis.kernels.kaca import (
+    BITS,
+    Climb,
+    Tree,
+    classes_of,
+    distinct,
+    growing_for,
+    inverse,
+    merge_classes,
+    numbers,
+    pack,
+    plant,
+    renumber,
+    sizes,
+    survey,
+    turns,
+)
 from pluralis.kernels.models import Models, room_for
 from pluralis.kernels.order import stable_order
-from pluralis.kernels.vectors import kinds_of
 from pluralis.methods.base import Method
 from pluralis.plan import Plan, numbered
 from pluralis.policy import Policy
@@ -38,6 +53,7 @@ from pluralis.table import Column, Table
 from pluralis.whd import climbing, ladder_of
 
 Rows = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]  # of rows, points and classes
 UNIT = 2.0**32  # costs are whole numbers of this fineness, so that equal distances are equal
 STEPS = 100
 
@@ -60,17 +76,21 @@ class Kaca(Method):
     )
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
-        kept = rows_that_can_pass(table, policy, draw, self.name)
-        order = kept[draw.permutation(kept.size, "rows")]
+        order = _drawn(rows_that_can_pass(table, policy, draw, self.name), draw)
         models = models_of(table, policy, order)
         group_of = merged_apart(table, order, splitting(models))
         require_unique(group_of, models, room_for(models), self.name)
-        plan = self._plan_of(table, policy, order, group_of)
+        plan = self._plan_of(table, policy, order.astype(np.int64), group_of.astype(np.int64))
         require_allowance(plan.left_out, table.rows, policy.publish.suppress, FOR_PEOPLE)
         return plan
 
 
-def classes_of_k(table: Table, rows: Rows, k: int) -> Rows:
+def _drawn(rows: Rows, draw: Draw) -> Numbers:
+    """Rows in drawn order."""
+    return rows[draw.permutation(rows.size, "rows")].astype(np.int32)
+
+
+def classes_of_k(table: Table, rows: Numbers, k: int) -> Numbers:
     """Classes of k rows or more; LEFT_OUT for rows that no class can take, for their person has too many."""
     person = table.person[rows] if table.person is not None else np.empty(0, np.int32)
     nothing = np.zeros(0, np.int64)
@@ -78,63 +98,124 @@ def classes_of_k(table: Table, rows: Rows, k: int) -> Rows:
     return merged_apart(table, rows, models)
 
 
-def merged_apart(table: Table, rows: Rows, models: Models) -> Rows:
+def merged_apart(table: Table, rows: Numbers, models: Models) -> Numbers:
     """Classes that pass the test, none with a person twice; LEFT_OUT for rows that find no place."""
     group_of = merged(table.quasi, rows, models)
     if table.person is None:
         return group_of
-    return kept_apart(space_of(table.quasi, rows), models, numbered(group_of))
+    return kept_apart(space_of(table.quasi, rows), models, numbered(group_of)).astype(np.int32)
 
 
-def merged(columns: list[Column], order: Rows, models: Models) -> Rows:
+def merged(columns: list[Column], order: Numbers, models: Models) -> Numbers:
     """The class of each of the rows `order`, which the models know under numbers from 0."""
-    climb, point_of = climb_of(columns, order)
-    tree, renumbered = plant(climb)
-    climb = climb._replace(points=climb.points[renumbered], drawn=climb.drawn[renumbered])
-    point_of = _inverse(renumbered)[point_of]
-    points = renumbered.size
-    size = np.bincount(point_of, minlength=points)
-    classes = classes_of(climb.points, size)
+    climb, tree, point_of = _planted(columns, order)
+    size = sizes(point_of, climb.drawn.size)
+    classes = classes_of(climb, size)
     survey(climb, classes, tree)
     growing = growing_for(models)
-    rows, starts = stable_order(point_of, points), np.concatenate([[0], np.cumsum(size)])
-    with stage("merging classes") as done:
-        for turn in np.array_split(_inverse(climb.drawn), min(points, STEPS)):
-            merge_classes(climb, models, classes, tree, growing, rows, starts, turn)
-            done(int(climb.drawn[turn[-1]]) / points)
-    found: Rows = numbers(classes)[point_of]
-    return found
+    rows, starts = _by_point(point_of, size, models)
+    with stage("merging classes") as told:
+        done = 0
+        for part in np.array_split(point_of, min(point_of.size, STEPS)):
+            done = merge_classes(climb, models, classes, tree, growing, rows, starts, part, done)
+            told(done / climb.drawn.size)
+    del climb, tree, growing, rows, starts
+    renumber(point_of, numbers(classes))
+    return point_of
 
 
-def climb_of(columns: list[Column], order: Rows) -> tuple[Climb, Rows]:
+def _planted(columns: list[Column], order: Numbers) -> tuple[Climb, Tree, Numbers]:
+    """The points of rows in the order of the tree over them, that tree, and the point of each row."""
+    climb, point_of = climb_of(columns, order)
+    tree, renumbered = plant(climb)
+    renumber(point_of, inverse(renumbered))
+    return climb._replace(points=climb.points[renumbered], drawn=climb.drawn[renumbered]), tree, point_of
+
+
+def _by_point(point_of: Numbers, size: Numbers, models: Models) -> tuple[Numbers, Numbers]:
+    """(rows by their point, where those of each point begin); nothing where a size is all that the models ask for."""
+    if not (models.ls.size or models.person.size):
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    starts = np.zeros(size.size + 1, np.int32)
+    np.cumsum(size, out=starts[1:])
+    return stable_order(point_of, size.size).astype(np.int32), starts
+
+
+class Ladders(NamedTuple):
+    """The trees of several columns, their leaves and nodes numbered together."""
+
+    leaf_of: list[Numbers]  # [column][code]
+    leaves: list[int]
+    depths: list[int]
+    parent: Numbers
+    upper: Numbers
+
+
+def climb_of(columns: list[Column], order: Numbers) -> tuple[Climb, Numbers]:
     """The points of rows with the trees over their attributes, and the point of each row."""
-    ladders = [ladder_of(column) for column in columns]
-    depth = max(ladder.depth for ladder in ladders)
-    leaves = [ladder.leaf_of[column.codes[order]] for ladder, column in zip(ladders, columns, strict=True)]
-    point_of, points = kinds_of(leaves, [ladder.nodes.shape[0] for ladder in ladders])
-    first = np.full(points.shape[0], order.size)
-    np.minimum.at(first, point_of, np.arange(order.size))
-    begins = np.zeros(order.size, np.bool_)
-    begins[first] = True
-    heaviest = max(column.weight for column in columns)
-    costs = [climbing(ladder.depth) * column.weight / heaviest for ladder, column in zip(ladders, columns, strict=True)]
+    ladders = _ladders(columns)
+    word, shift, bits = _packing(ladders.leaves)
+    words = np.zeros((word[-1] + 1, order.size), np.int64)
+    for j, column in enumerate(columns):
+        pack(words[word[j]], shift[j], ladders.leaf_of[j], column.codes, order)
+    point_of, points = distinct(words, np.lexsort(words))
+    del words
     climb = Climb(
         points=points,
-        drawn=(np.cumsum(begins) - 1)[first],
-        lineage=np.vstack([np.pad(ladder.nodes, ((0, 0), (0, depth - ladder.depth)), "edge") for ladder in ladders]),
-        first=np.concatenate([[0], np.cumsum([ladder.nodes.shape[0] for ladder in ladders])[:-1]]),
-        cost=np.stack([np.pad(np.rint(cost * UNIT), (0, depth - cost.size), "edge") for cost in costs]).astype(
-            np.int64
-        ),
+        drawn=turns(point_of, points.shape[0]),
+        word=word,
+        shift=shift,
+        mask=(1 << bits) - 1,
+        first=np.cumsum([0, *ladders.leaves[:-1]]),
+        parent=ladders.parent,
+        upper=ladders.upper,
+        cost=_costs(columns, ladders.depths),
     )
     return climb, point_of
 
 
-def _inverse(order: Rows) -> Rows:
-    """The place of each number in an order."""
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    return place
+def _ladders(columns: list[Column]) -> Ladders:
+    """The trees of columns; a long one is cut down to what a climb needs before the next is made."""
+    leaf_of, parents, uppers = [], [], []
+    nodes = 0
+    for column in columns:
+        ladder = ladder_of(column)
+        begins = np.flatnonzero(np.diff(ladder.nodes[:, 1], prepend=-1))
+        leaf_of.append(ladder.leaf_of)
+        parents.append(ladder.nodes[:, 1] + np.int32(nodes))
+        uppers.append(ladder.nodes[begins, 1:])
+        nodes += begins.size
+        del ladder
+    levels = max(upper.shape[1] for upper in uppers)
+    return Ladders(
+        leaf_of=leaf_of,
+        leaves=[parent.size for parent in parents],
+        depths=[1 + upper.shape[1] for upper in uppers],
+        parent=np.concatenate(parents),
+        upper=np.vstack([np.pad(upper, ((0, 0), (0, levels - upper.shape[1])), "edge") for upper in uppers]),
+    )
+
+
+def _packing(leaves: list[int]) -> tuple[Rows, Rows, Rows]:
+    """(word, first bit, bits) of each attribute, where a point's leaves stand side by side in as few words as fit."""
+    bits = [max(1, (count - 1).bit_length()) for count in leaves]
+    places, word, used = [], 0, 0
+    for mine in bits:
+        if used + mine > BITS:
+            word, used = word + 1, 0
+        places.append((word, used))
+        used += mine
+    words, shifts = zip(*places, strict=True)
+    return np.array(words), np.array(shifts), np.array(bits)
+
+
+def _costs(columns: list[Column], depths: list[int]) -> Rows:
+    """What it costs to climb from the leaves of each column to each level."""
+    heaviest = max(column.weight for column in columns)
+    costs = [climbing(depth) * column.weight / heaviest for column, depth in zip(columns, depths, strict=True)]
+    return np.stack([np.pad(np.rint(cost * UNIT), (0, max(depths) - cost.size), "edge") for cost in costs]).astype(
+        np.int64
+    )
 
 
 METHOD = Kaca
