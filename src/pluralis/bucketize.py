@@ -7,7 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.kernels.msb import FINISHED, GROUPS, LEFT, Secrets, form_groups, plant, waiting_rows
+from pluralis.kernels.msb import (
+    FINISHED,
+    GROUPS,
+    LEFT,
+    Secrets,
+    enter,
+    first_rows,
+    form_groups,
+    keep_first,
+    plant,
+    waiting_rows,
+)
 from pluralis.kernels.order import stable_order
 from pluralis.kernels.rejoin import found_groups, mark_all, masks_for, members_of, rejoin, still_diverse, take_places
 from pluralis.kernels.trim import trim
@@ -16,7 +27,7 @@ from pluralis.plan import LEFT_OUT
 from pluralis.progress import stage
 from pluralis.table import Column
 
-Rows = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.integer]
 PRIORITIES = ("mbf", "msdcf", "mmdcf")
 BATCH = 2_000
 
@@ -33,6 +44,7 @@ def secrets_of(
     places = sorted(range(len(columns)), key=lambda i: (-int(tops[i]), columns[i].name))
     sizes = [columns[i].size for i in places]
     bucket_of, values = kinds_of([columns[i].codes[order] for i in places], sizes)
+    bucket_of = bucket_of.astype(np.int32)
     asked = np.array([ls[i] for i in places], np.int64)
     size = int(asked.max()) if once else _roomy(order.size, [int(tops[i]) for i in places], asked)
     return Secrets(
@@ -64,7 +76,9 @@ def of_size(secrets: Secrets, size: int) -> Secrets:
 
 
 def part_of(secrets: Secrets, rows: Rows) -> Secrets:
-    """The same for some of the rows."""
+    """The same for some of the rows, which are in rising order."""
+    if rows.size == secrets.bucket_of.size:
+        return secrets
     person = secrets.person[rows] if secrets.person.size else secrets.person
     return secrets._replace(bucket_of=secrets.bucket_of[rows], person=person)
 
@@ -75,16 +89,12 @@ def eligible_rows(secrets: Secrets) -> Rows:
         return np.empty(0, np.int64)
     buckets, attributes = secrets.values.shape
     size = np.bincount(secrets.bucket_of, minlength=buckets)
-    rows = stable_order(secrets.bucket_of, buckets)
-    begin = np.concatenate([[0], np.cumsum(size)])
-    kept = size.copy()
-    drawn = np.argsort(rows[np.minimum(begin[:-1], rows.size - 1)], kind="stable")  # buckets by their first row
+    drawn = np.argsort(first_rows(secrets.bucket_of, buckets), kind="stable")
     values = secrets.values[drawn].ravel()
     holders = np.repeat(drawn, attributes)[stable_order(values, secrets.attribute_of.size)]
     starts = np.concatenate([[0], np.cumsum(np.bincount(values, minlength=secrets.attribute_of.size))])
-    trim(secrets.values, kept, secrets.ls[secrets.attribute_of], starts, holders)
-    place_in_bucket = np.arange(rows.size) - np.repeat(begin[:-1], size)
-    return np.sort(rows[place_in_bucket < np.repeat(kept, size)])
+    trim(secrets.values, size, secrets.ls[secrets.attribute_of], starts, holders)
+    return np.flatnonzero(keep_first(secrets.bucket_of, size))
 
 
 def formed_groups(secrets: Secrets, priority: str) -> Rows:
@@ -93,7 +103,7 @@ def formed_groups(secrets: Secrets, priority: str) -> Rows:
     kind = PRIORITIES.index(priority)
     waiting = waiting_rows(secrets)
     tree = plant(secrets, waiting, kind)
-    formed = np.empty((rows // l, l), np.int64)
+    formed = np.empty((rows // l, l), np.int32)
     held = np.zeros(secrets.attribute_of.size, np.int64)
     counters = np.array([0, rows, 0])
     with stage("forming groups") as done:
@@ -103,9 +113,9 @@ def formed_groups(secrets: Secrets, priority: str) -> Rows:
     return formed[: counters[GROUPS]]
 
 
-def bucketized(secrets: Secrets, priority: str) -> Rows:
+def bucketized(secrets: Secrets, priority: str) -> npt.NDArray[np.int32]:
     """The group of every row, or LEFT_OUT: groups of l, then the rows that may join them."""
-    group_of = np.full(secrets.bucket_of.size, LEFT_OUT, np.int64)
+    group_of = np.full(secrets.bucket_of.size, LEFT_OUT, np.int32)
     settle(secrets, group_of, np.arange(group_of.size), priority, exchange=False)
     return group_of
 
@@ -120,7 +130,7 @@ def settle(secrets: Secrets, group_of: Rows, loose: Rows, priority: str, exchang
     for size in sorted({secrets.size, int(secrets.ls.max())}, reverse=True):
         if left.size:
             formed = formed_groups(of_size(part_of(secrets, left), size), priority)
-            group_of[left[formed]] = groups + np.arange(formed.shape[0])[:, None]
+            enter(group_of, left, formed, groups)
             groups += formed.shape[0]
             left = left[group_of[left] == LEFT_OUT]
     if not (groups and left.size):
@@ -154,7 +164,7 @@ def settle_slices(
         return
     left = np.flatnonzero(~kept)
     while left.size:
-        found = [np.full(left.size, LEFT_OUT, np.int64) for _ in slices]
+        found = [np.full(left.size, LEFT_OUT, mine.dtype) for mine in group_of]
         parts = [part_of(secrets, left) for secrets in slices]
         _agree(part_of(whole, left), parts, found, np.ones(left.size, np.bool_), priority)
         placed = found[0] != LEFT_OUT
@@ -171,7 +181,10 @@ def _agree(
     """Place all kept rows in every slice, leaving out more of them until that succeeds."""
     while True:
         now = np.flatnonzero(kept)
-        kept[np.delete(now, eligible_rows(part_of(whole, now)))] = False
+        eligible = now[eligible_rows(part_of(whole, now))]
+        kept[:] = False
+        kept[eligible] = True
+        del now, eligible
         for secrets, mine in zip(slices, group_of, strict=True):
             leave(secrets, mine, kept)
             _settle_best(secrets, mine, np.flatnonzero(kept & (mine == LEFT_OUT)), priority)

@@ -28,7 +28,7 @@ class Secrets(NamedTuple):
     """What the rows hold; values of all attributes are numbered together."""
 
     values: np.ndarray  # int64[bucket, attribute]; buckets in order of their values
-    bucket_of: np.ndarray  # int64[row]
+    bucket_of: np.ndarray  # int32[row]
     attribute_of: np.ndarray  # int64[value]
     ls: np.ndarray  # int64[attribute]
     size: int  # of a group when it is formed
@@ -43,7 +43,7 @@ class Waiting(NamedTuple):
     capacity: np.ndarray  # int64[value]: the rows that hold it
     room: np.ndarray  # int64[attribute]: the rows of different enough values that a group could take
     head: np.ndarray  # int64[bucket]: its first waiting row
-    link: np.ndarray  # int64[row]: the next waiting row of the bucket
+    link: np.ndarray  # int32[row]: the next waiting row of the bucket
     ranking: np.ndarray  # int64[value]: values of each attribute, the fullest first
     place: np.ndarray  # int64[value]: where a value stands in `ranking`
     begin: np.ndarray  # int64[attribute + 1]: where the values of an attribute begin, in `ranking` too
@@ -96,11 +96,31 @@ def waiting_rows(secrets: Secrets) -> Waiting:
 def _chained(bucket_of, buckets):
     """The first row of each bucket, and the next row of each row's bucket."""
     head = np.full(buckets, NOBODY, np.int64)
-    link = np.full(bucket_of.size, NOBODY, np.int64)
+    link = np.full(bucket_of.size, NOBODY, np.int32)
     for row in range(bucket_of.size - 1, -1, -1):
         link[row] = head[bucket_of[row]]
         head[bucket_of[row]] = row
     return head, link
+
+
+@njit(cache=True)
+def first_rows(bucket_of, buckets):
+    """The first row of each bucket; one beyond all rows where it has none."""
+    first = np.full(buckets, bucket_of.size, np.int64)
+    for row in range(bucket_of.size - 1, -1, -1):
+        first[bucket_of[row]] = row
+    return first
+
+
+@njit(cache=True)
+def keep_first(bucket_of, most):
+    """Which rows are among the first `most[b]` of their bucket b."""
+    kept, seen = np.empty(bucket_of.size, np.bool_), np.zeros(most.size, np.int64)
+    for row in range(bucket_of.size):
+        bucket = bucket_of[row]
+        kept[row] = seen[bucket] < most[bucket]
+        seen[bucket] += 1
+    return kept
 
 
 # the tree ----------------------------------------------------------------------------------------------------------
@@ -415,3 +435,11 @@ def form_groups(secrets, waiting, tree, groups, held, counters, kind, until):
             _leave(secrets, waiting, group[i])
         counters[GROUPS] += 1
         counters[LEFT] -= l
+
+
+@njit(cache=True)
+def enter(group_of, rows, formed, number):
+    """Rows of which `formed` names the places get groups, numbered from `number` on."""
+    for group in range(formed.shape[0]):
+        for place in formed[group]:
+            group_of[rows[place]] = number + group

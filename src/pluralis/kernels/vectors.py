@@ -63,7 +63,8 @@ def kinds_of(
     kinds, count = columns[0].astype(np.int64), int(sizes[0])
     parts = []
     for codes, size in zip(columns[1:], sizes[1:], strict=True):
-        kinds = kinds * int(size) + codes
+        kinds *= int(size)
+        kinds += codes
         kinds, present = _renumbered(kinds, count * int(size))
         parts.append(((present // int(size)).astype(np.int32), (present % int(size)).astype(np.int32)))
         count = present.size

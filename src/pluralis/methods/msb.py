@@ -62,7 +62,7 @@ class Msb(Method):
         ls = require_reachable(table, policy, draw, self.name)
         order = draw.permutation(table.rows, "rows")
         secrets = secrets_of(table.sensitive, order, table.person, ls, once=self.variant == "paper")
-        group_of = bucketized(secrets, self.priority)
+        group_of = bucketized(secrets, self.priority).astype(np.int64)
         plan = self._plan_of(table, policy, order, group_of)
         require_groups(plan, table, policy)
         return plan

@@ -18,7 +18,7 @@ those rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,6 +39,7 @@ from pluralis.randomness import Draw
 from pluralis.table import Column, Table
 
 Rows = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]  # of rows, groups and classes
 
 
 class Sloms(Method):
@@ -83,20 +84,10 @@ class Sloms(Method):
         asked = require_reachable(table, policy, draw, self.name)
         slicing = slices_of(table.sensitive, self.slices)
         ls = dict(zip((column.name for column in table.sensitive), asked, strict=True))
-        order = draw.permutation(table.rows, "rows")
+        order = draw.permutation(table.rows, "rows").astype(np.int32)
         literal = self.variant == "paper"
-        secrets = [
-            secrets_of(columns, order, table.person, [ls[column.name] for column in columns], once=literal)
-            for columns in slicing.slices
-        ]
-        if literal:
-            groups = [bucketized(mine, self.priority) for mine in secrets]
-            classes = _classes(table, policy, order)
-            for mine in groups:
-                mine[classes == LEFT_OUT] = LEFT_OUT
-        else:
-            whole = secrets_of(table.sensitive, order, table.person, asked)
-            groups, classes = self._settled(table, policy, order, whole, secrets)
+        made = self._as_printed if literal else self._settled
+        groups, classes = made(table, policy, order, slicing, ls)
         placed = np.all([mine != LEFT_OUT for mine in groups], axis=0)
         _require_rows(int(placed.sum()), table, policy)
         return Plan(
@@ -113,21 +104,48 @@ class Sloms(Method):
             notes=(_said(slicing),),
         )
 
+    def _as_printed(
+        self, table: Table, policy: Policy, order: Numbers, slicing: Slicing, ls: Mapping[str, int]
+    ) -> tuple[list[Numbers], Numbers]:
+        """Algorithm 1: the groups of every slice, of as many rows as it can place, and the classes of equal labels."""
+        groups = [
+            bucketized(_secrets(table, columns, order, ls, once=True), self.priority) for columns in slicing.slices
+        ]
+        classes = _classes(table, policy, order)
+        for mine in groups:
+            mine[classes == LEFT_OUT] = LEFT_OUT
+        return groups, classes
+
     def _settled(
-        self, table: Table, policy: Policy, order: Rows, whole: Secrets, secrets: Sequence[Secrets]
-    ) -> tuple[list[Rows], Rows]:
+        self, table: Table, policy: Policy, order: Numbers, slicing: Slicing, ls: Mapping[str, int]
+    ) -> tuple[list[Numbers], Numbers]:
         """The groups of every slice and the classes of equal labels, all over the same rows."""
-        groups = [np.full(order.size, LEFT_OUT, np.int64) for _ in secrets]
-        settle_slices(whole, secrets, groups, self.priority)
+        groups = [np.full(order.size, LEFT_OUT, np.int32) for _ in slicing.slices]
+        lost = None
         while True:
-            kept = np.flatnonzero(groups[0] != LEFT_OUT)
-            _require_rows(kept.size, table, policy)
-            classes = np.full(order.size, LEFT_OUT, np.int64)
-            classes[kept] = _classes(table, policy, order[kept])
-            lost = kept[classes[kept] == LEFT_OUT]
+            self._settle(table, order, slicing, ls, groups, lost)
+            kept = groups[0] != LEFT_OUT
+            _require_rows(int(kept.sum()), table, policy)
+            found = _classes(table, policy, order[kept])
+            classes = np.full(order.size, LEFT_OUT, np.int32)
+            classes[kept] = found
+            lost = np.flatnonzero(kept & (classes == LEFT_OUT))
             if not lost.size:
                 return groups, classes
-            settle_slices(whole, secrets, groups, self.priority, without=lost)
+
+    def _settle(
+        self,
+        table: Table,
+        order: Numbers,
+        slicing: Slicing,
+        ls: Mapping[str, int],
+        groups: list[Numbers],
+        without: Rows | None,
+    ) -> None:
+        """Correct the groups of every slice; what rows hold is not kept, for classes take the room of it."""
+        secrets = [_secrets(table, columns, order, ls) for columns in slicing.slices]
+        whole = _secrets(table, table.sensitive, order, ls)
+        settle_slices(whole, secrets, groups, self.priority, without)
 
 
 def slices_of(columns: Sequence[Column], asked: int | list[list[str]] | None) -> Slicing:
@@ -162,7 +180,14 @@ def slices_of(columns: Sequence[Column], asked: int | list[list[str]] | None) ->
     return sliced_by_correlation(columns, asked)
 
 
-def _classes(table: Table, policy: Policy, rows: Rows) -> Rows:
+def _secrets(
+    table: Table, columns: Sequence[Column], order: Numbers, ls: Mapping[str, int], once: bool = False
+) -> Secrets:
+    """The values that rows hold in some of the sensitive columns."""
+    return secrets_of(columns, order, table.person, [ls[column.name] for column in columns], once=once)
+
+
+def _classes(table: Table, policy: Policy, rows: Numbers) -> Numbers:
     """Rows that are published under the same labels: k or more of them, or, without k, those with equal values."""
     return classes_of_k(table, rows, policy.k or 1)
 
@@ -173,8 +198,8 @@ def _known_within(columns: Sequence[Column], policy: Policy) -> bool:
     return any(protected in names and known & (names - {protected}) for known, protected in policy.promises)
 
 
-def _in_table_order(group_of: Rows, order: Rows) -> Rows:
-    whole = np.empty(order.size, np.int64)
+def _in_table_order(group_of: Numbers, order: Numbers) -> Rows:
+    whole = np.empty(order.size, np.int32)
     whole[order] = group_of
     return numbered(whole)
 
