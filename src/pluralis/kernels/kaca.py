@@ -51,8 +51,7 @@ class Classes(NamedTuple):
 
     size: np.ndarray  # int32[class]: rows; 0 once it is in another
     level: np.ndarray  # int8[class, attribute], or int16 where a tree has more levels
-    tail: np.ndarray  # int32[class]: its last point
-    link: np.ndarray  # int32[point]: the next point of its class
+    link: np.ndarray  # int32[point]: the next of its class; from the first the last, from that the second (`_after`)
 
 
 class Tree(NamedTuple):
@@ -86,8 +85,7 @@ def classes_of(climb, size):
     return Classes(
         size=size,
         level=_levels((count, attributes), depth),
-        tail=np.arange(count, dtype=np.int32),
-        link=np.full(count, NONE, np.int32),
+        link=np.arange(count, dtype=np.int32),
     )
 
 
@@ -336,7 +334,27 @@ def _stands(classes, mine):
 @njit(cache=True)
 def _alone(classes, mine):
     """Whether a class has one point."""
-    return classes.tail[mine] == mine
+    return classes.link[mine] == mine
+
+
+@njit(cache=True)
+def _after(classes, mine, point):
+    """The point of a class that comes after another one; NONE after the last."""
+    last = classes.link[mine]
+    if point == last:
+        return NONE
+    return np.int64(classes.link[last if point == mine else point])
+
+
+@njit(cache=True)
+def _append(classes, one, other):
+    """Let the points of another class come after those of the first."""
+    link = classes.link
+    last, end = link[one], link[other]
+    second = other if _alone(classes, one) else link[last]
+    link[last] = other
+    link[other], link[end] = link[end], second
+    link[one] = end
 
 
 @njit(cache=True)
@@ -501,8 +519,7 @@ def _merge(climb, classes, one, other):
         a, b = _leaf(climb, climb.points[one], j), _leaf(climb, climb.points[other], j)
         level = np.int64(max(classes.level[one, j], classes.level[other, j]))
         classes.level[one, j] = _meet(climb, j, a, b, level)
-    classes.link[classes.tail[one]] = other
-    classes.tail[one] = classes.tail[other]
+    _append(classes, one, other)
     classes.size[one] += classes.size[other]
     classes.size[other] = 0
     return one, other
@@ -523,7 +540,7 @@ def _count(models, growing, classes, rows, starts, mine, most):
             if models.person.size > 0:
                 growing.people[models.person[rows[i]]] += 1
                 most = max(most, growing.people[models.person[rows[i]]])
-        point = classes.link[point]
+        point = _after(classes, mine, point)
     return most
 
 
@@ -550,7 +567,7 @@ def _forget(models, growing, classes, rows, starts, mine):
     while point != NONE:
         for i in range(starts[point], starts[point + 1]):
             growing.people[models.person[rows[i]]] = 0
-        point = classes.link[point]
+        point = _after(classes, mine, point)
 
 
 @njit(cache=True)
@@ -590,5 +607,5 @@ def numbers(classes):
         point = mine if _stands(classes, mine) else NONE
         while point != NONE:
             class_of[point] = mine
-            point = classes.link[point]
+            point = _after(classes, mine, point)
     return class_of

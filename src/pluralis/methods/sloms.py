@@ -126,7 +126,7 @@ class Sloms(Method):
             self._settle(table, order, slicing, ls, groups, lost)
             kept = groups[0] != LEFT_OUT
             _require_rows(int(kept.sum()), table, policy)
-            found = _classes(table, policy, order[kept])
+            found = _classes(table, policy, order if kept.all() else order[kept])
             classes = np.full(order.size, LEFT_OUT, np.int32)
             classes[kept] = found
             lost = np.flatnonzero(kept & (classes == LEFT_OUT))
