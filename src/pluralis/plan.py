@@ -110,6 +110,8 @@ def numbered(group_of: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
 
     >>> numbered(np.array([7, -1, 3, 7])).tolist()
     [0, -1, 1, 0]
+    >>> numbered(np.array([10**12, -1, 3])).tolist()
+    [0, -1, 1]
     """
     most = int(group_of.max(initial=LEFT_OUT)) + 1
     if most > 8 * group_of.size + 1024:  # so far apart that a table of all numbers would be large

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from naive_sloms import Kaca, Msb
 from pluralis.bucketize import bucketized, secrets_of
 from pluralis.errors import Infeasible
+from pluralis.kernels import kaca as kernel
+from pluralis.kernels.kaca import BITS, LEAF
+from pluralis.methods import kaca as method
 from pluralis.methods import method_for
 from pluralis.plan import LEFT_OUT
 from pluralis.policy import Policy
@@ -83,11 +86,24 @@ def quasi_tables(draw: Any) -> tuple[Table, Policy]:
     return encode(pl.DataFrame(columns), policy), policy
 
 
+@pytest.mark.parametrize(("leaf", "bits"), [(LEAF, BITS), (2, 7)])
 @settings(max_examples=150)
 @given(made=quasi_tables(), seed=st.integers(0, 99))
-def test_kaca_is_what_a_scan_finds(made: tuple[Table, Policy], seed: int) -> None:
-    table, policy = made
-    draw = Draw(Key(bytes([seed] * 32)))
+def test_kaca_is_what_a_scan_finds(leaf: int, bits: int, made: tuple[Table, Policy], seed: int) -> None:
+    """With small leaves and words few rows have a tree of several nodes, and points of several words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "LEAF", leaf)
+        patch.setattr(method, "BITS", bits)
+        assert_scanned(*made, Draw(Key(bytes([seed] * 32))))
+
+
+def test_kaca_climbs_a_tree_of_more_levels_than_a_byte_counts() -> None:
+    codes = ["x" * same + "y" * (130 - same) for same in (0, 1, 2, 63, 64, 65, 127, 128, 129, 130)]
+    policy = policy_of({"code": {"role": "quasi", "hierarchy": {"mask": "right"}}}, k=3, method="kaca")
+    assert_scanned(encode(pl.DataFrame({"code": codes}), policy), policy, Draw(Key.test()))
+
+
+def assert_scanned(table: Table, policy: Policy, draw: Draw) -> None:
     plan = method_for(policy).plan(table, policy, draw)
     order = draw.permutation(table.rows, "rows").tolist()
     k = policy.k or 0

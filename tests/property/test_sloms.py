@@ -184,7 +184,9 @@ def test_the_nearest_class_is_found_in_every_kind_of_tree(rng: random.Random, ro
     models = models_of(table, policy, order)
     room = room_for(models)
     place = {int(row): i for i, row in enumerate(order)}
-    classes = merged(table.quasi, order, models)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pluralis.kernels.kaca.LEAF", 4)  # so that few rows have a tree of several nodes
+        classes = merged(table.quasi, order, models)
     expected = Kaca(
         table.quasi, order, lambda group: bool(holds(models, room, np.array([place[row] for row in group]), 1))
     ).run()

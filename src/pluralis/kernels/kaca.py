@@ -254,7 +254,7 @@ def _cut(climb, points, box, keys, places):
 
 def plant(climb):
     """A tree over all points, and the order in which points must be numbered for it; `survey` fills its nodes."""
-    *nodes, order = _grown(climb)
+    *nodes, order = _grown(climb, LEAF)
     count, words = nodes[0].size, climb.points.shape[1]
     attributes, depth = climb.cost.shape
     tree = Tree(
@@ -270,8 +270,8 @@ def plant(climb):
 
 
 @njit(cache=True)
-def _grown(climb):
-    """(begin, end, left, parent and cut of each node, the order of the points)."""
+def _grown(climb, most_points):
+    """(begin, end, left, parent and cut of each node, the order of the points); a leaf has so many at most."""
     count, words = climb.points.shape
     order = np.arange(count).astype(np.int32)
     most = 2 * count
@@ -285,7 +285,7 @@ def _grown(climb):
         top -= 1
         left[node] = NONE
         points = order[begin[node] : end[node]]
-        if points.size > LEAF:
+        if points.size > most_points:
             _measure(climb, points, box)
             cut, attribute = _cut(climb, points, box, keys, places)
             cut += begin[node]
