@@ -38,6 +38,19 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
 
 
+def number_texts(values: pl.Series) -> pl.Series:
+    """Many of them, missing ones as null.
+
+    >>> number_texts(pl.Series([25.0, 0.1, None])).to_list(), number_texts(pl.Series([25, None])).to_list()
+    (['25', '0.1', None], ['25', None])
+    """
+    if values.dtype.is_integer():
+        return values.cast(pl.String)
+    different = values.unique().drop_nulls()
+    texts = pl.Series([number_text(value) for value in different.to_list()], dtype=pl.String)
+    return values.replace_strict(different, texts, return_dtype=pl.String).cast(pl.String)  # also of no values
+
+
 def interval_label(low: float, high: float) -> str:
     """
     >>> interval_label(25, 40), interval_label(25, 25)

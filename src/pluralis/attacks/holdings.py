@@ -25,7 +25,7 @@ from pluralis.estimate.candidates import Candidates
 from pluralis.estimate.grouped import Block, Grouped
 from pluralis.estimate.spread import Bins, Column, Exact
 from pluralis.estimate.subtables import PLAIN, ROWS, Subtable, subtables
-from pluralis.labels import number_text
+from pluralis.labels import number_text, number_texts
 from pluralis.original import original_values
 from pluralis.release import GROUP, ColumnInfo, Release, TableInfo
 from pluralis.spelling import cores
@@ -86,7 +86,7 @@ class Domain:
 def _as_text(values: pl.Series, info: ColumnInfo) -> pl.Series:
     """Numbers as they are written, also where text stands for one."""
     if values.dtype.is_numeric():
-        return pl.Series([number_text(value) for value in values.to_list()], dtype=pl.String)
+        return number_texts(values)
     texts = values.cast(pl.String)
     if info.type == "number":
         numbers = texts.cast(pl.Float64, strict=False).to_list()

@@ -39,7 +39,7 @@ from pluralis.audit.coded import NotJudged, number
 from pluralis.audit.joint_worlds import JointWorlds
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.subtables import Subtable, subtables
-from pluralis.labels import number_text
+from pluralis.labels import number_text, number_texts
 from pluralis.original import original_values
 from pluralis.release import GROUP, Claim, Release
 
@@ -184,11 +184,7 @@ def _known_codes(worlds: JointWorlds, known: frozenset[str], secrets: pl.DataFra
 
 
 def _text(values: pl.Series) -> pl.Series:
-    if values.dtype == pl.String:
-        return values
-    distinct = values.unique().drop_nulls()
-    texts = pl.Series([number_text(value) for value in distinct.to_list()], dtype=pl.String)
-    return values.replace_strict(distinct, texts, return_dtype=pl.String)
+    return values if values.dtype == pl.String else number_texts(values)
 
 
 def _in_joint_table(joint: pl.DataFrame, known: list[str], attribute: str) -> float:

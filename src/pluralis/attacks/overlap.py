@@ -22,7 +22,7 @@ import polars as pl
 
 from pluralis.attacks.base import Options, Result, bounds
 from pluralis.attacks.beliefs import CELLS, Said, View, chance_of_right, commonest, said_by
-from pluralis.labels import number_text
+from pluralis.labels import number_texts
 from pluralis.release import Claim, Release
 from pluralis.spelling import cores
 
@@ -142,7 +142,7 @@ def _spelled(said: Said) -> pl.Series:
     """Values as text, in one spelling for all releases."""
     if said.values.dtype == pl.String:
         return cores(said.values, fold_case=said.attribute not in said.manifest.parameters.get("case", []))
-    return pl.Series([None if v is None else number_text(v) for v in said.values.to_list()], dtype=pl.String)
+    return number_texts(said.values)
 
 
 def same_people(one: Release, other: Release) -> bool | None:

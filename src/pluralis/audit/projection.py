@@ -15,7 +15,7 @@ from pluralis.audit.boxes import core
 from pluralis.audit.coverage import covered
 from pluralis.audit.judging import Tables
 from pluralis.audit.verdict import Finding
-from pluralis.labels import number_text
+from pluralis.labels import number_texts
 from pluralis.original import original_values
 from pluralis.release import ColumnInfo, Manifest, TableInfo
 
@@ -82,10 +82,7 @@ def _unknown(name: str, manifest: Manifest) -> ColumnInfo:
 
 
 def _as_text(series: pl.Series) -> pl.Series:
-    if series.dtype == pl.String:
-        return series
-    values = series.unique().drop_nulls()
-    return series.replace_strict(values, pl.Series([number_text(v) for v in values.to_list()]), return_dtype=pl.String)
+    return series if series.dtype == pl.String else number_texts(series)
 
 
 def _surplus(published: pl.DataFrame, true: pl.DataFrame) -> tuple[int, str | None]:
