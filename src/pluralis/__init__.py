@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pluralis.release import Release, read_release
 
 __version__ = "0.1.0"
+
+# Read when Polars is loaded: its allocator gives back what is freed after 50 ms, not after half a second or never.
+os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
 
 # Loaded when first used, so that `pluralis --help` does not wait for numba and polars.
 _HOMES = {
