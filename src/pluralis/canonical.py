@@ -8,24 +8,26 @@ from unicodedata import normalize
 import polars as pl
 
 from pluralis.attribute import Attribute, MissingAs
+from pluralis.coding import coded, is_text, spelled_out
 from pluralis.errors import InputError
 from pluralis.spelling import canonical_spellings, skeleton
 
 
 def canonical(
-    series: pl.Series, attribute: Attribute, missing: Sequence[str], notes: list[str], *, coded: bool = False
+    series: pl.Series, attribute: Attribute, missing: Sequence[str], notes: list[str], *, in_codes: bool = False
 ) -> pl.Series:
     """A column as text or numbers in one spelling; missing values are null. What was changed is noted.
 
-    Text that needs no change may come back `coded`, as an Enum of its values in order.
+    Text that needs no change may come back as codes.
     """
     name = series.name
     if attribute.type == "number":
         return _as_numbers(series, missing)
-    text = as_text(series, notes)
-    texts = text.unique()
+    text = series if is_text(series.dtype) else as_text(series, notes)
+    texts = as_text(text.unique(), notes)
     if _is_canonical(texts, attribute, missing):
-        return text.cast(pl.Enum(texts.sort())) if coded else text
+        return coded(text) if in_codes else spelled_out(text)
+    text = spelled_out(text)
     if missing:
         text = text.set(text.str.strip_chars().is_in(list(missing)), None)
     if isinstance(attribute.if_missing, MissingAs) and text.null_count():

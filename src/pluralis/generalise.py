@@ -8,17 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.kernels.order import stable_order
-from pluralis.labels import ALL, member_text, number_text, value_label
+from pluralis.coding import coded, narrow
+from pluralis.kernels.order import stable_order, starts_of
+from pluralis.labels import ALL, member_text, number_texts, value_label
 from pluralis.plan import LEFT_OUT, Level, Plan
 from pluralis.randomness import Draw
-from pluralis.table import Column, Table
+from pluralis.table import Codes, Column, Table
 
 Rows = npt.NDArray[np.int64]
 
 
 class Cells(NamedTuple):
-    """A column that is not made yet: row i will hold `values[at[i]]`."""
+    """A column that is not made yet: row i will hold `values[at[i]]`, text as codes."""
 
     values: pl.Series
     at: npt.NDArray[np.integer]
@@ -26,41 +27,49 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, column: Column, rows: Rows) -> Cells:
         """The values of some rows, as they are."""
-        return cls(column.series, column.codes[rows])
+        return cls(column.coded, column.codes[rows])
+
+
+class Grouped(NamedTuple):
+    """The published rows, group by group: `rows[i]` is in group `group[i]`."""
+
+    rows: Rows
+    group: Codes
+
+    @classmethod
+    def of(cls, plan: Plan) -> Grouped:
+        rows = np.flatnonzero(plan.group_of != LEFT_OUT)
+        rows = rows[stable_order(plan.group_of[rows], plan.groups)]
+        return cls(rows, plan.group_of[rows].astype(np.int32))
 
 
 def microdata(plan: Plan, table: Table, draw: Draw) -> dict[str, Cells]:
     """The published rows: generalised quasi columns, plain and sensitive columns, `group`."""
-    kept = np.flatnonzero(plan.group_of != LEFT_OUT)
-    kept = kept[stable_order(plan.group_of[kept], plan.groups)]
-    group = plan.group_of[kept]
+    kept = Grouped.of(plan)
     columns = quasi_labels(plan, table, kept)
     for column in table.named("plain"):
-        columns[column.name] = Cells.of(column, kept)
+        columns[column.name] = Cells.of(column, kept.rows)
     for column in table.sensitive:
-        rows = kept if plan.linked else kept[_shuffled_within(group, draw, f"unlink {column.name}")]
+        rows = kept.rows if plan.linked else kept.rows[_shuffled_within(kept.group, draw, f"unlink {column.name}")]
         columns[column.name] = Cells.of(column, rows)
     numbers = draw.permutation(plan.groups, "group ids") + 1
-    return {**columns, "group": Cells(pl.Series(numbers), group)}
+    return {**columns, "group": Cells(narrow(pl.Series(numbers)), kept.group)}
 
 
-def quasi_labels(plan: Plan, table: Table, rows: Rows) -> dict[str, Cells]:
-    """The label of each quasi column for some published rows: what covers all rows of a group."""
-    kept = np.flatnonzero(plan.group_of != LEFT_OUT)
-    kept = kept[stable_order(plan.group_of[kept], plan.groups)]
-    group = plan.group_of[kept]
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    group_of = plan.group_of[rows]
+def quasi_labels(plan: Plan, table: Table, kept: Grouped) -> dict[str, Cells]:
+    """The label of each quasi column for the published rows: what covers all rows of a group."""
+    starts = starts_of(kept.group)
     labels: dict[str, Cells] = {}
     for column in table.quasi:
+        codes = column.codes[kept.rows]
         if column.name in plan.levels:
-            labels[column.name] = Cells(_level_labels(plan.levels[column.name], column), column.codes[rows])
+            labels[column.name] = Cells(coded(_level_labels(plan.levels[column.name], column)), codes)
         else:
-            labels[column.name] = Cells(_tight_labels(column, column.codes[kept], group, starts), group_of)
+            labels[column.name] = Cells(coded(_tight_labels(column, codes, kept.group, starts)), kept.group)
     return labels
 
 
-def _shuffled_within(group: Rows, draw: Draw, purpose: str) -> Rows:
+def _shuffled_within(group: Codes, draw: Draw, purpose: str) -> Rows:
     """A drawn order of places that moves every place within its own group."""
     return np.lexsort((draw.words(group.size, purpose), group))
 
@@ -75,7 +84,7 @@ def _level_labels(level: Level, column: Column) -> pl.Series:
     return pl.Series(column.name, labels, dtype=pl.String)
 
 
-def _tight_labels(column: Column, codes: npt.NDArray[np.int32], group: Rows, starts: Rows) -> pl.Series:
+def _tight_labels(column: Column, codes: Codes, group: Codes, starts: Rows) -> pl.Series:
     """The narrowest label of each group."""
     if column.hierarchy is not None and column.leaf_of is not None:
         leaves = column.leaf_of[codes]
@@ -87,7 +96,7 @@ def _tight_labels(column: Column, codes: npt.NDArray[np.int32], group: Rows, sta
 
 def _number_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Series:
     """Intervals; a group that holds both numbers and missing ones is `*`."""
-    texts = pl.Series([*map(number_text, column.values)], dtype=pl.String)  # type: ignore[arg-type]
+    texts = number_texts(column.series.head(len(column.values)))
     missing = len(column.values)
     frame = pl.DataFrame(
         {
@@ -123,10 +132,14 @@ def _tree_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Seri
     return out.rename(column.name)
 
 
-def _set_labels(column: Column, codes: npt.NDArray[np.int32], group: Rows) -> pl.Series:
+def _set_labels(column: Column, codes: Codes, group: Codes) -> pl.Series:
     """The values of each group in domain order; all of the domain is `*`."""
     domain = np.unique(codes).size  # of the published rows: a value that was left out must not show
-    pairs = np.unique(group * column.size + codes)
+    pairs = group.astype(np.int64)
+    pairs *= column.size
+    pairs += codes
+    pairs.sort()  # they are nearly in order
+    pairs = pairs[starts_of(pairs)]
     frame = pl.DataFrame({"group": pairs // column.size, "code": pairs % column.size})
     alone = [value_label(str(value)) for value in column.values] + [None] * column.has_missing
     members = [member_text(str(value)) for value in column.values] + [member_text(None)] * column.has_missing

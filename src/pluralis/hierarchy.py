@@ -235,18 +235,25 @@ def automatic_hierarchy(values: Sequence[str] | Sequence[float], number: bool, w
     return interval_hierarchy(numbers, automatic_widths(numbers), 0, where)
 
 
-def automatic_nodes(numbers: Sequence[float]) -> npt.NDArray[np.int32]:
+def automatic_nodes(numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
     """The nodes of an automatic hierarchy of numbers, without its labels, which take most of the memory.
 
-    >>> automatic_nodes([1, 7, 100])[:, 1].tolist()
+    >>> automatic_nodes(np.array([1, 7, 100]))[:, 1].tolist()
     [0, 1, 2]
+    >>> automatic_nodes(np.array([0.1, 0.15, 9.0]))[:, 1].tolist()
+    [0, 0, 1]
     """
-    _, _, steps, places = _grid(numbers, automatic_widths(numbers), 0)
-    nodes = np.zeros((len(numbers), len(steps) + 2), np.int32)
-    nodes[:, 0] = np.arange(len(numbers))
+    if np.issubdtype(numbers.dtype, np.integer):
+        steps: list[Any] = [int(width) for width in automatic_widths(numbers[[0, -1]].tolist())]
+        places = numbers // steps[0] if steps else numbers
+    else:
+        values = numbers.tolist()
+        _, _, steps, exact = _grid(values, automatic_widths(values), 0)
+        places = np.array(exact, object)  # numbers of any size
+    nodes = np.zeros((numbers.size, len(steps) + 2), np.int32)
+    nodes[:, 0] = np.arange(numbers.size)
     for h, step in enumerate(steps, start=1):
-        times = int(step // steps[0])
-        nodes[1:, h] = np.cumsum([a // times != b // times for a, b in pairwise(places)])
+        nodes[1:, h] = np.cumsum(np.diff(places // int(step // steps[0])) != 0)
     return nodes
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from pluralis.attribute import Attribute
 from pluralis.canonical import canonical
+from pluralis.coding import spelled_out
 from pluralis.errors import InputError
 from pluralis.labels import binned, is_binned
 from pluralis.release import ColumnInfo, Manifest
@@ -23,10 +24,12 @@ def require_rows(original: pl.DataFrame, published: int, left_out: int) -> None:
         )
 
 
-def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manifest) -> pl.Series:
+def original_values(
+    original: pl.DataFrame, column: ColumnInfo, manifest: Manifest, *, in_codes: bool = False
+) -> pl.Series:
     """One column of the original: numbers or text in one spelling, bins where it was published in bins.
 
-    What the policy declared missing is null, or the value that it put in its place.
+    What the policy declared missing is null, or the value that it put in its place. Text may come `in_codes`.
     """
     if column.name not in original.columns:
         raise InputError(
@@ -38,13 +41,13 @@ def original_values(original: pl.DataFrame, column: ColumnInfo, manifest: Manife
     in_bins = protected and is_binned(column.domain)
     case: Literal["fold", "keep"] = "keep" if column.name in manifest.parameters.get("case", []) else "fold"
     kind = Attribute(role="plain", type="number" if in_bins or column.type == "number" else "text", case=case)
-    values = canonical(original[column.name], kind, missing, [])
+    values = canonical(original[column.name], kind, missing, [], in_codes=in_codes)
     if in_bins:
         values = binned(values, [str(label) for label in column.domain or ()])
     elif column.sets and column.type == "text" and case == "fold":
-        values = _spelled_as(values, [str(value) for value in column.domain or ()])
+        values = _spelled_as(spelled_out(values), [str(value) for value in column.domain or ()])
     instead = manifest.parameters.get("missing_as", {}).get(column.name)
-    return values if instead is None else values.fill_null(instead)
+    return values if instead is None else spelled_out(values).fill_null(instead)
 
 
 def comparable(values: pl.Series, *, fold_case: bool) -> pl.Series:

@@ -11,11 +11,12 @@ from typing import Literal
 
 import polars as pl
 
+from pluralis.coding import SPELLED_OUT
 from pluralis.csvfile import check_memory, check_names, check_rows, gist
 from pluralis.errors import InputError
 from pluralis.progress import stage
 
-ROW_GROUP = 1 << 21
+ROW_GROUP = 1 << 17  # rows, at most
 COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
 
 
@@ -82,12 +83,15 @@ def kept(names: list[str], only: Collection[str] | None) -> list[str]:
 def write_parquet_bytes(frame: pl.DataFrame) -> bytes:
     """A frame as Parquet. Equal frames give equal bytes, however they came about.
 
-    Categories are written as text: a categorical column carries its whole dictionary, also what no row holds. Sets keep
-    a dictionary, of what they hold: as text they would take many times as long to write and to read.
+    Codes are spelled out, some rows at a time: a categorical column would carry its whole dictionary, also what no row
+    holds. Sets keep a dictionary, of what they hold: as text they would take many times as long to write and to
+    read.
     """
-    plain = frame.with_columns(_uncategorised(frame[name]) for name in frame.columns)
+    frame = frame.with_columns(_with_own_dictionary(frame[name]) for name in frame.columns).rechunk()
+    size = min(ROW_GROUP, max(1 << 13, frame.height // 16))
+    slices = [frame.slice(i, size).lazy().with_columns(*SPELLED_OUT) for i in range(0, max(1, frame.height), size)]
     buffer = io.BytesIO()
-    plain.rechunk().write_parquet(buffer, compression=COMPRESSION, row_group_size=ROW_GROUP)
+    pl.concat(slices).sink_parquet(buffer, compression=COMPRESSION, row_group_size=size)
     return buffer.getvalue()
 
 
@@ -114,10 +118,9 @@ class Packed(Mapping[str, pl.DataFrame]):
         return len(self.packed)
 
 
-def _uncategorised(column: pl.Series) -> pl.Series:
+def _with_own_dictionary(column: pl.Series) -> pl.Series:
+    """Sets in codes of what they hold and nothing else; anything else as it is."""
     kind = column.dtype
-    if isinstance(kind, (pl.Categorical, pl.Enum)):
-        return column.cast(pl.String)
     if not isinstance(kind, pl.List) or not isinstance(kind.inner, (pl.Categorical, pl.Enum)):
         return column
     held = column.explode().unique().drop_nulls().cast(pl.String).sort()

@@ -31,7 +31,7 @@ from pluralis.identity import identity_of
 from pluralis.io import Packed, open_table, write_csv_bytes
 from pluralis.kinds import KINDS
 from pluralis.kinds.parts import column_info, infos, refuse_taken_names
-from pluralis.memory import give_back
+from pluralis.memory import give_back, keep_little
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
 from pluralis.plan import LEFT_OUT, Plan
@@ -87,6 +87,7 @@ class Publication(Release):
         with staging(target, private, private) as (public_stage, private_stage, key_stage):
             with stage("writing"):
                 manifest = self._write_public(public_stage, format)
+            give_back(manifest.rows)
             with stage("auditing the staged files"):
                 verdict = audit(public_stage.folder, allow_test=allow_test)
             if not verdict.holds:
@@ -245,10 +246,12 @@ def publish(
     with stage("reading"):
         only = policy.needed if policy.others == "drop" else None
         frame = open_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
-        original = clean(frame, policy)
+        keep_little(frame.height)
+        read = clean(frame, policy)
         del frame, source  # from here on its clean columns are enough
     with stage("encoding"):
-        table = encode_clean(original, policy)
+        table, original = encode_clean(read, policy), read.small()
+        del read
     if method.kind != "multi":
         notes += _ties(table, policy, method)
     plan = method.plan(table, policy, Draw(key))
@@ -256,17 +259,18 @@ def publish(
     identity = identity_of(table, policy.person)
     key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in plan.designs.items()})
     with stage("building the tables"):
-        release = assemble(plan, table, policy, method, Draw(key))
+        release = built(plan, table, policy, method, Draw(key))
     said = (*notes, *table.notes, *plan.notes, *_told(release, chosen=plan.sensitive_table == "auto"))
     added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
     rows, people = table.rows, _people(plan, table)
     del table, plan
     give_back(rows)
     with stage("measuring what was lost"):
-        loss = changed(measure(release, original.columns), added_values=added)
-    attack = rows <= MOST_ROWS if attacks is None else attacks
-    attacked = measured(release, original.columns) if attack else None
-    exposed = exposures(release) if attack else ()
+        loss = changed(measure(release, original), added_values=added)
+    attacked, exposed = None, tuple[Exposure, ...]()
+    if rows <= MOST_ROWS if attacks is None else attacks:
+        release = release.spelled_out()
+        attacked, exposed = measured(release, original), exposures(release)
     breaks = dict.fromkeys((*release.manifest.breaks, *not_stopped(release, attacked, people)))
     manifest = release.manifest.model_copy(update={"breaks": tuple(breaks)})
     del original
@@ -317,24 +321,29 @@ def _told(release: Release, *, chosen: bool) -> Iterator[str]:
 
 
 def assemble(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
-    """The in-memory release that a plan describes.
+    """The in-memory release that a plan describes."""
+    return built(plan, table, policy, method, draw).spelled_out()
+
+
+def built(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
+    """The same, text as codes.
 
     A plan that leaves the sensitive table open (`auto`) gets the one that tells most among those that the audit passes.
     Above WHOLE rows the joint table is not tried: what it leaves possible takes too long to work out.
     """
     if plan.sensitive_table != "auto":
-        return _assembled(plan, table, policy, method, draw)
+        return _release_of(plan, table, policy, method, draw)
     if table.rows > WHOLE:
-        return _assembled(changed(plan, sensitive_table="marginals"), table, policy, method, draw)
+        return _release_of(changed(plan, sensitive_table="marginals"), table, policy, method, draw)
     for choice in ("joint", "marginals", "none"):
-        release = _assembled(changed(plan, sensitive_table=choice), table, policy, method, draw)
+        release = _release_of(changed(plan, sensitive_table=choice), table, policy, method, draw)
         verdict = audit(release, allow_test=True)
         if verdict.holds or not verdict.findings[0].holds:  # tables that do not agree are a mistake, not a choice
             break
     return release
 
 
-def _assembled(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
+def _release_of(plan: Plan, table: Table, policy: Policy, method: Method, draw: Draw) -> Release:
     kind = KINDS[plan.kind]
     parts = kind.tables(plan, table, policy, draw)
     kept = np.flatnonzero(plan.group_of != LEFT_OUT)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pluralis.coding import coded, coded_table, narrow, spelled_out_table
 from pluralis.csvfile import read_release_csv
 from pluralis.errors import ReleaseError
 from pluralis.labels import member_text, number_text, read_set
@@ -205,6 +206,10 @@ class Release:
 
         return to_duckdb(self, *columns, database=database)
 
+    def spelled_out(self) -> Release:
+        """The same release, its text no longer as codes."""
+        return Release(self.manifest, {name: spelled_out_table(table) for name, table in self.tables.items()})
+
     def _repr_html_(self) -> str:
         from html import escape
 
@@ -235,7 +240,7 @@ def read_release(folder: str | Path) -> Release:
     return Release.read(folder)
 
 
-def inspect_folder(folder: Path) -> tuple[Manifest, dict[str, pl.DataFrame], list[str]]:
+def inspect_folder(folder: Path, *, in_codes: bool = False) -> tuple[Manifest, dict[str, pl.DataFrame], list[str]]:
     """The manifest, the tables that could be read, and every way in which the files disagree with the manifest."""
     path = folder / MANIFEST
     if not folder.is_dir():
@@ -258,7 +263,7 @@ def inspect_folder(folder: Path) -> tuple[Manifest, dict[str, pl.DataFrame], lis
             problems.append(f"{info.file} is not the file that the manifest describes (its hash differs).")
             continue
         try:
-            tables[info.name] = read_table_bytes(data, info)
+            tables[info.name] = read_table_bytes(data, info, in_codes=in_codes)
         except ReleaseError as error:
             problems.append(f"{info.file}: {error}")
     return manifest, tables, problems
@@ -312,23 +317,43 @@ def _surplus_files(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{entry.name} is in the folder, but not in the manifest."
 
 
-def read_table_bytes(data: bytes, info: TableInfo) -> pl.DataFrame:
-    """The table in these bytes, if its columns are the ones the manifest names."""
+def read_table_bytes(data: bytes, info: TableInfo, *, in_codes: bool = False) -> pl.DataFrame:
+    """The table in these bytes, if its columns are the ones the manifest names; text may be wanted as codes."""
     if info.file.endswith(".csv"):
         frame = read_release_csv(data, {column.name: csv_type(column) for column in info.columns})
-    else:
-        try:
-            frame = pl.read_parquet(io.BytesIO(data))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
-    if frame.columns != [column.name for column in info.columns]:
-        raise ReleaseError(f"its columns are {', '.join(frame.columns)}, not those of the manifest.")
+        _require_columns(frame.columns, info)
+        sets = (_read_sets(frame[column.name], column) for column in info.columns if column.sets)
+        frame = frame.with_columns(sets)
+        _require_types(frame.schema, info)
+        return coded_table(frame) if in_codes else frame
+    try:
+        schema = pl.read_parquet_schema(io.BytesIO(data))
+        _require_columns(list(schema), info)
+        _require_types(schema, info)
+        if not in_codes:
+            return pl.read_parquet(io.BytesIO(data))
+        # one by one, so that only one is ever spelled out
+        return pl.DataFrame(
+            [_small(pl.read_parquet(io.BytesIO(data), columns=[c.name])[c.name], c) for c in info.columns]
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
+
+
+def _small(values: pl.Series, column: ColumnInfo) -> pl.Series:
+    """Text as codes, groups in 32 bits; what is counted with keeps its 64."""
+    return narrow(values) if column.role == "group" else coded(values)
+
+
+def _require_columns(names: list[str], info: TableInfo) -> None:
+    if names != [column.name for column in info.columns]:
+        raise ReleaseError(f"its columns are {', '.join(names)}, not those of the manifest.")
+
+
+def _require_types(schema: Mapping[str, pl.DataType], info: TableInfo) -> None:
     for column in info.columns:
-        if column.sets and info.file.endswith(".csv"):
-            frame = frame.with_columns(_read_sets(frame[column.name], column))
-        if not _fits(frame[column.name].dtype, column):
-            raise ReleaseError(f"column {column.name!r} holds {frame[column.name].dtype}, not {column.type}.")
-    return frame
+        if not _fits(schema[column.name], column):
+            raise ReleaseError(f"column {column.name!r} holds {schema[column.name]}, not {column.type}.")
 
 
 def _is_number(column: ColumnInfo) -> bool:

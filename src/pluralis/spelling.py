@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from pluralis.coding import coded
+
 _BLANK = r"[\s\x{2800}]+"
 _INVISIBLE = r"[\p{Cf}\p{Cc}\x{034F}\x{115F}\x{1160}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
 
@@ -41,9 +43,10 @@ def same_text(values: pl.Series, *, fold_case: bool) -> pl.Series:
     >>> same_text(pl.Series(["flu ", "hiv", "Flu"]), fold_case=True).to_list()
     [1, 2, 1]
     """
-    texts = values.unique().drop_nulls()
-    places = cores(texts, fold_case=fold_case).rank("dense")
-    return places.cast(pl.UInt32).gather(values.cast(pl.Enum(texts)).to_physical()).alias(values.name)
+    values = coded(values)
+    assert isinstance(values.dtype, pl.Enum)
+    places = cores(values.dtype.categories, fold_case=fold_case).rank("dense")
+    return places.cast(pl.UInt32).gather(values.to_physical()).alias(values.name)
 
 
 def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:

@@ -18,9 +18,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import polars.selectors as cs
 
 from pluralis.attribute import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs
 from pluralis.canonical import canonical
+from pluralis.coding import narrow
 from pluralis.errors import InputError, PolicyError
 from pluralis.hierarchy import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
 from pluralis.kernels.order import unpacked
@@ -77,9 +79,14 @@ class Column:
         values = [*self.values, *([None] if self.has_missing else [])]
         return pl.Series(self.name, values, dtype=None if self.is_number else pl.String)
 
+    @cached_property
+    def coded(self) -> pl.Series:
+        """The same in little memory, text as codes."""
+        return narrow(self.series)
+
     def published(self, rows: npt.NDArray[np.int64]) -> pl.Series:
-        """The values of some rows, as they are."""
-        return self.series.gather(self.codes[rows])
+        """The values of some rows, as they are, text as codes."""
+        return self.coded.gather(self.codes[rows])
 
     def text(self, code: int) -> str:
         """A code as a person would write it."""
@@ -137,6 +144,10 @@ class Clean(NamedTuple):
     person: pl.Series | None
     notes: tuple[str, ...]
 
+    def small(self) -> pl.DataFrame:
+        """The columns, whole numbers in no more bytes than they need."""
+        return self.columns.with_columns(column.shrink_dtype() for column in self.columns.select(cs.integer()))
+
 
 def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     """Check a frame against its policy and turn it into codes.
@@ -156,7 +167,7 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
     if frame.height == 0:
         raise InputError("The table has no rows. There is nothing to publish.")
     notes: list[str] = []
-    columns = [canonical(frame[name], a, policy.missing, notes, coded=True) for name, a in _used(policy).items()]
+    columns = [canonical(frame[name], a, policy.missing, notes, in_codes=True) for name, a in _used(policy).items()]
     person = None
     if policy.person is not None:
         person = canonical(frame[policy.person], Attribute(role="identifier", case="keep"), policy.missing, notes)

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from pluralis.attacks.fitting import DoesNotApply, covered
 from pluralis.audit.boxes import coded, core, numbered
-from pluralis.generalise import quasi_labels
+from pluralis.generalise import Grouped, quasi_labels
 from pluralis.labels import number_text
 from pluralis.plan import Plan
 from pluralis.release import GROUP, Release
@@ -142,8 +142,9 @@ class Dealt:
 def _labels(plan: Plan, table: Table) -> list[pl.Series]:
     """The labels of the groups of a plan, column by column."""
     if plan.levels or any(c.hierarchy is not None or not c.is_number or c.has_missing for c in table.quasi):
-        cells = quasi_labels(plan, table, np.unique(plan.group_of, return_index=True)[1]).values()
-        return [values.gather(of) for values, of in cells]
+        rows = Grouped.of(plan)
+        first = np.flatnonzero(np.diff(rows.group, prepend=-1))
+        return [values.gather(of[first]) for values, of in quasi_labels(plan, table, rows).values()]
     order = np.argsort(plan.group_of, kind="stable")  # numbers alone: the same, without the detours of small frames
     starts = np.searchsorted(plan.group_of[order], np.arange(plan.groups))
     found = []
@@ -182,8 +183,7 @@ class _Shown:
         rows = release.tables["microdata" if release.kind == "generalized" else "quasi"].sort(GROUP)
         counts = rows.group_by(GROUP, maintain_order=True).len()
         numbers, sizes = counts.select(GROUP), counts["len"].to_numpy().astype(np.int64)
-        everybody = np.arange(table.rows)
-        known = pl.DataFrame({column.name: column.published(everybody) for column in table.quasi})
+        known = pl.DataFrame({column.name: column.series.gather(column.codes) for column in table.quasi})
         inside, labels = np.zeros((sizes.size, table.rows), np.int64), np.zeros(sizes.size, np.uint64)
         if release.kind == "generalized":
             covers, inside = covered(release, known).repeat(sizes, axis=0), _inside(release, known)

@@ -16,6 +16,7 @@ from pluralis.audit import bucketized, decomposed, generalized, multi, sets, sli
 from pluralis.audit.form import form_problems
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
+from pluralis.coding import coded_table, spelled_out_table
 from pluralis.errors import ReleaseError
 from pluralis.release import Manifest, Release, inspect_folder
 
@@ -29,9 +30,10 @@ def audit(release: Release | str | Path, *, original: pl.DataFrame | None = None
     looked at. A release made with the test key is refused unless `allow_test`.
     """
     if isinstance(release, Release):
-        manifest, tables, problems = release.manifest, dict(release.tables), list[str]()
+        manifest, problems = release.manifest, list[str]()
+        tables = {name: coded_table(table) for name, table in release.tables.items()}
     else:
-        manifest, tables, problems = inspect_folder(Path(release))
+        manifest, tables, problems = inspect_folder(Path(release), in_codes=True)
     if manifest.kind not in _JUDGES:
         raise ReleaseError(f"This Pluralis cannot judge releases of kind {manifest.kind!r}. Use the one that made it.")
     judge = _JUDGES[manifest.kind]
@@ -47,7 +49,8 @@ def audit(release: Release | str | Path, *, original: pl.DataFrame | None = None
         findings += judge.judge(manifest, tables)
         findings += _certificate(manifest, findings)
         if original is not None:
-            findings += judge.compare(manifest, tables, original)
+            spelled = {name: spelled_out_table(table) for name, table in tables.items()}
+            findings += judge.compare(manifest, spelled, original)
     return Verdict(tuple(findings), manifest.breaks)
 
 

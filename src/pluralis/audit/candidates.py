@@ -49,7 +49,7 @@ import numpy as np
 import polars as pl
 
 from pluralis.audit.coded import NotJudged, read_tables
-from pluralis.audit.definitions import counted
+from pluralis.audit.definitions import counted, placed
 from pluralis.audit.joint_worlds import NOT_JUDGED, JointWorlds
 from pluralis.audit.product_worlds import ProductWorlds
 from pluralis.release import GROUP
@@ -140,13 +140,14 @@ def linked_d_sa_diverse(rows: pl.DataFrame, attributes: Sequence[str], l: Mappin
     >>> linked_d_sa_diverse(ring, ["a", "b"], {"a": 2, "b": 2})
     1.0
     """
-    failing = []
+    group = placed(rows[GROUP])
+    failing = np.zeros(int(group.max(initial=0)) + 1, np.bool_)
     for name in attributes:
         number, _, row = counted(rows, [GROUP, *(other for other in attributes if other != name)], name)
         first = np.flatnonzero(np.diff(number, prepend=-1))
         few = np.diff(first, append=number.size) < l[name]
-        failing.append(rows[GROUP].gather(row[first[few]]))
-    return 1 - pl.concat(failing).n_unique() / rows[GROUP].n_unique()
+        failing[group[row[first[few]]]] = True
+    return 1 - int(failing.sum()) / rows[GROUP].n_unique()
 
 
 class Worlds(Protocol):

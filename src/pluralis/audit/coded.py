@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.coding import coded, is_text, spelled_out
 from pluralis.errors import ReleaseError
 from pluralis.labels import number_text
 from pluralis.release import GROUP
@@ -55,10 +56,8 @@ def read_tables(
     first = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))
     rows = np.diff(first, append=numbers.size)
     groups = pl.DataFrame({"at": np.arange(first.size), "group": numbers[first], "rows": rows})
-    texts = values["value"].unique()
-    text_of = values["value"].cast(pl.Enum(texts)).to_physical().to_numpy()
-    names = values["attribute"].unique()
-    name_of = values["attribute"].cast(pl.Enum(names)).to_physical().to_numpy()
+    texts, text_of = _different(values["value"])
+    names, name_of = _different(values["attribute"])
     group_of = values[GROUP].to_numpy()
     domains: dict[str, list[str]] = {}
     sets: dict[str, pl.DataFrame] = {}
@@ -87,6 +86,13 @@ def read_tables(
     if joint is None:
         return Coded(groups, domains, sets, counts, None)
     return Coded(groups, domains, sets, {}, _counted(pl.DataFrame({**columns, "count": joint["count"]}), groups))
+
+
+def _different(texts: pl.Series) -> tuple[pl.Series, Numbers]:
+    """The different texts, and the place among them of each."""
+    texts = coded(texts)
+    assert isinstance(texts.dtype, pl.Enum)
+    return texts.dtype.categories, texts.to_physical().to_numpy()
 
 
 def _sets(groups: pl.DataFrame, group: Numbers, code: Numbers, size: int, name: str) -> pl.DataFrame:
@@ -132,13 +138,13 @@ def _spellings(values: pl.Series, numbers: bool, fold_case: bool = True) -> pl.D
     >>> _spellings(pl.Series(["Flu"]), False).rows()
     [('Flu', 'Flu', 'flu')]
     """
-    distinct = values.unique()
+    distinct = spelled_out(values.unique())
     if distinct.null_count():
         raise ReleaseError("A row of the sensitive table has no value. Ask for the release again.")
     if distinct.dtype.is_numeric():
         texts = [number_text(value) for value in distinct]
     else:
-        texts = [_number_or_text(text) if numbers else text for text in distinct.cast(pl.String)]
+        texts = [_number_or_text(text) if numbers else text for text in distinct]
     return pl.DataFrame({"value": distinct, "text": pl.Series(texts, dtype=pl.String)}).with_columns(
         skeleton(pl.col("text"), fold_case=fold_case).alias("core")
     )
@@ -159,7 +165,7 @@ def _codes(values: pl.Series, spelled: pl.DataFrame, domain: pl.DataFrame) -> pl
     codes = spelled.join(domain.select("core", "code"), on="core")
     if not values.len():
         return pl.Series("code", [], pl.Int64)
-    if values.dtype == pl.String:
+    if is_text(values.dtype):
         return codes["code"].gather(values.cast(pl.Enum(codes["value"])).to_physical()).rename("code")
     return values.replace_strict(codes["value"], codes["code"], return_dtype=pl.Int64).rename("code")
 

@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.coding import coded, is_text
+
 Numbers = npt.NDArray[np.int64]
 _ROUNDING = 1e-9
 
@@ -157,30 +159,47 @@ def counted(
     """For each class and value, in order: the number of the class, how many people hold the value, one of its rows."""
     packed = np.zeros(rows.height, np.int64)
     for name in [*classes, attribute]:
-        place = _places(rows[name])
+        place = placed(rows[name])
         size = int(place.max(initial=0)) + 1
         if int(packed.max(initial=0)) >= 2**62 // size:
             packed = np.unique(packed, return_inverse=True)[1]
         packed *= size
         packed += place
-    order = np.argsort(packed, kind="stable")
-    packed = packed[order]
-    first = np.flatnonzero(np.diff(packed, prepend=-1))
+    del place
+    order = np.argsort(packed, kind="stable") if (packed[1:] < packed[:-1]).any() else None
+    packed = packed if order is None else packed[order]
+    first = starts_of(packed)
+    number = packed[first]
+    del packed  # before more of the same size is made
+    number //= size
+    row = first if order is None else order[first]
     if count is None:
-        held = np.diff(first, append=packed.size)
-    else:
-        held = np.add.reduceat(rows[count].to_numpy()[order].astype(np.int64), first)
-    return packed[first] // size, held, order[first]
+        return number, np.diff(first, append=rows.height), row
+    people = rows[count].to_numpy()
+    people = people if order is None else people[order]
+    return number, np.add.reduceat(people.astype(np.int64, copy=False), first), row
 
 
-def _places(series: pl.Series) -> Numbers:
-    """The place of each value among the different ones."""
-    if series.dtype.is_integer() and not series.null_count() and series.is_sorted():
-        return np.cumsum(np.diff(series.to_numpy(), prepend=series[0]) > 0, dtype=np.int64)
-    if series.dtype == pl.String:
-        values = series.unique().drop_nulls().sort()
-        return series.cast(pl.Enum(values)).to_physical().fill_null(values.len()).to_numpy().astype(np.int64)
-    return series.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+def starts_of(numbers: npt.NDArray[np.integer]) -> Numbers:
+    """Where each number stands first; equal ones stand side by side."""
+    new = np.ones(numbers.size, np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
+def placed(series: pl.Series) -> npt.NDArray[np.integer]:
+    """A number for each value, in their order; not many more numbers than rows."""
+    if series.dtype.is_integer() and not series.null_count():
+        numbers = series.to_numpy()
+        if series.is_sorted():
+            return np.cumsum(np.diff(numbers, prepend=numbers[:1]) > 0, dtype=np.int32)
+        if int(numbers.max()) - int(numbers.min()) <= numbers.size:
+            offsets: npt.NDArray[np.integer] = numbers - numbers.min()
+            return offsets
+    if is_text(series.dtype):
+        codes = coded(series).to_physical()
+        return (codes.cast(pl.Int64).fill_null(codes.n_unique()) if codes.null_count() else codes).to_numpy()
+    return series.rank("dense").fill_null(0).to_numpy()
 
 
 def smallest_class(rows: pl.DataFrame, classes: list[str]) -> tuple[int, dict[str, object]]:

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import polars as pl
 
 from pluralis.audit.coverage import coverage
-from pluralis.audit.judging import Secrets, Tables, info_of, judge_diversity, judge_size, table_problems
+from pluralis.audit.judging import (
+    Secrets,
+    Tables,
+    alike_in_groups,
+    info_of,
+    judge_diversity,
+    judge_size,
+    table_problems,
+)
 from pluralis.audit.verdict import Finding
 from pluralis.release import GROUP, Manifest
 
@@ -25,8 +33,7 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
     if rows[GROUP].null_count():
         yield "some rows have no group."
     quasi = info.names("quasi")
-    groups = rows[GROUP].n_unique()
-    if quasi and rows.select(GROUP, *quasi).n_unique() != groups:
+    if not alike_in_groups(rows, quasi):
         yield "some group is published under more than one set of labels."
 
 

@@ -8,13 +8,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
-from pluralis.audit.definitions import MODELS, diversity, smallest_class
+from pluralis.audit.definitions import MODELS, diversity, smallest_class, starts_of
 from pluralis.audit.verdict import Finding
+from pluralis.coding import is_text
 from pluralis.errors import ReleaseError
 from pluralis.release import GROUP, Claim, Manifest, TableInfo, in_canonical_order
 from pluralis.spelling import same_text
 
-Tables = dict[str, pl.DataFrame]
+Tables = dict[str, pl.DataFrame]  # text as codes
 
 # d-SA-l-diversity (Decomposition paper, Theorem 1), which is almost never met and never promised
 D_SA = "whoever knows all sensitive attributes but one has l candidates for it, in this share of groups"
@@ -79,17 +80,25 @@ def value_problems(manifest: Manifest, name: str, rows: pl.DataFrame, sizes: pl.
         yield f"{name}: its counts are not the numbers of rows of the groups."
 
 
+def alike_in_groups(rows: pl.DataFrame, names: list[str]) -> bool:
+    """Whether the rows of each group agree in these columns."""
+    if not rows[GROUP].is_sorted():
+        return rows.select(GROUP, *names).n_unique() == rows[GROUP].n_unique()
+    among = rows[GROUP].head(-1) == rows[GROUP].tail(-1)
+    return not any((among & rows[name].head(-1).ne_missing(rows[name].tail(-1))).any() for name in names)
+
+
 def group_sizes(rows: pl.DataFrame, group: str) -> pl.DataFrame:
     """How many rows each group has, in order of groups, rows without a group aside."""
     groups = rows[group].drop_nulls()
-    return _totals(
-        groups if groups.is_sorted() else groups.sort(), pl.repeat(1, groups.len(), dtype=pl.Int64, eager=True)
-    )
+    numbers = groups.to_numpy() if groups.is_sorted() else np.sort(groups.to_numpy())
+    first = starts_of(numbers)
+    return pl.DataFrame({GROUP: numbers[first], "rows": np.diff(first, append=numbers.size)})
 
 
 def _totals(groups: pl.Series, counts: pl.Series) -> pl.DataFrame:
     """`group` and `rows`: the sum of the counts of each group; groups come in order."""
-    first = np.flatnonzero(np.diff(groups.to_numpy(), prepend=-1))
+    first = starts_of(groups.to_numpy())
     rows = np.add.reduceat(counts.to_numpy(), first) if first.size else np.empty(0, np.int64)
     return pl.DataFrame({GROUP: groups.gather(first), "rows": rows})
 
@@ -112,7 +121,7 @@ def judge_diversity(claim: Claim, manifest: Manifest, secrets: Secrets | None) -
     rows = secrets.rows
     known = sorted(set(secrets.beside) & set(claim.adversary))
     keep = claim.attribute in manifest.parameters.get("case", [])
-    if rows[claim.attribute].dtype == pl.String:
+    if is_text(rows[claim.attribute].dtype):
         rows = rows.with_columns(same_text(rows[claim.attribute], fold_case=not keep))
     c = claim.c or 0.0
     measured = diversity(rows, [GROUP, *known], claim.attribute, claim.model, claim.l, c, secrets.people)

@@ -20,6 +20,7 @@ from pluralis.audit.coverage import coverage
 from pluralis.audit.judging import (
     Secrets,
     Tables,
+    alike_in_groups,
     group_sizes,
     info_of,
     judge_diversity,
@@ -30,6 +31,7 @@ from pluralis.audit.judging import (
 from pluralis.audit.normal_form import Part, Standing, known, normal_form
 from pluralis.audit.projection import projections
 from pluralis.audit.verdict import Finding
+from pluralis.coding import spelled_out_table
 from pluralis.release import GROUP, Claim, Manifest, TableInfo
 from pluralis.rules import Dependency, Rule
 
@@ -79,7 +81,7 @@ def _part_problems(manifest: Manifest, tables: Tables, names: list[str]) -> Iter
         yield f"{name}: some rows have no group."
         return
     quasi = info.names("quasi")
-    if info.named("sensitive") and rows.select(GROUP, *quasi).n_unique() != rows[GROUP].n_unique():
+    if info.named("sensitive") and not alike_in_groups(rows, quasi):
         yield f"{name}: some group is published under more than one set of labels."
     for other in names[1:]:
         yield from value_problems(manifest, other, tables[other], group_sizes(rows, GROUP))
@@ -103,7 +105,8 @@ def _values(info: TableInfo) -> list[str]:
 def _counts(info: TableInfo, tables: Tables, names: list[str]) -> pl.DataFrame:
     """How many people have each combination of values."""
     people = pl.col(COUNT).sum() if info.named("count") else pl.len()
-    return tables[info.name].group_by(names).agg(people.cast(pl.Int64).alias("\0people")).sort(names)
+    counts = tables[info.name].group_by(names).agg(people.cast(pl.Int64).alias("\0people"))
+    return spelled_out_table(counts).sort(names)
 
 
 def _rule_problems(manifest: Manifest) -> Iterator[str]:

@@ -19,7 +19,7 @@ def refined(classes, count, codes, size):
     if count * size <= 4 * classes.size:
         return _refined_by_table(classes, codes, np.int64(size), np.full(count * size, -1, np.int32))
     bits = max(1, int(2 * classes.size - 1).bit_length())
-    return _refined_by_hash(classes, codes, np.full(2**bits, -1, np.int64), np.full(2**bits, -1, np.int32), 64 - bits)
+    return _refined_by_hash(classes, codes, np.full(2**bits, -1, np.int32), 64 - bits)
 
 
 @njit(cache=True)
@@ -37,19 +37,22 @@ def _refined_by_table(classes, codes, size, number_of):
 
 
 @njit(cache=True)
-def _refined_by_hash(classes, codes, pairs, number_of, shift):
-    """As `refined`; `pairs` and `number_of` have twice as many places as there are rows, a power of two."""
+def _refined_by_hash(classes, codes, first, shift):
+    """As `refined`; `first` has twice as many places as there are rows, a power of two, for the first of each pair."""
     out = np.empty(classes.size, np.int32)
-    last = pairs.size - 1
+    last = first.size - 1
     found = 0
     for row in range(classes.size):
         pair = (np.int64(classes[row]) << 32) | np.int64(codes[row])
         place = np.int64((np.uint64(pair) * _MIX) >> np.uint64(shift))
-        while pairs[place] != pair and pairs[place] >= 0:
+        like = first[place]
+        while like >= 0 and (classes[like] != classes[row] or codes[like] != codes[row]):
             place = (place + 1) & last
-        if pairs[place] < 0:
-            pairs[place] = pair
-            number_of[place] = found
+            like = first[place]
+        if like >= 0:
+            out[row] = out[like]
+        else:
+            first[place] = row
+            out[row] = found
             found += 1
-        out[row] = number_of[place]
     return out, found

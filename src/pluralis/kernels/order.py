@@ -36,6 +36,51 @@ def by_first(numbers, most):
 
 
 @njit(cache=True)
+def sorted_by(order, at, places, kinds):
+    """The rows of `order`, by place: row i has places[at[i]], which is below `kinds`; equal ones as they stood."""
+    starts = np.zeros(kinds + 1, np.int64)
+    for row in order:
+        starts[places[at[row]] + 1] += 1
+    for i in range(kinds):
+        starts[i + 1] += starts[i]
+    out = np.empty_like(order)
+    for row in order:
+        place = places[at[row]]
+        out[starts[place]] = row
+        starts[place] += 1
+    return out
+
+
+@njit(cache=True)
+def starts_of(keys):
+    """Where each key stands first; equal ones stand side by side."""
+    count = 0
+    for i in range(keys.size):
+        count += i == 0 or keys[i] != keys[i - 1]
+    starts = np.empty(count, np.int64)
+    at = 0
+    for i in range(keys.size):
+        if i == 0 or keys[i] != keys[i - 1]:
+            starts[at] = i
+            at += 1
+    return starts
+
+
+@njit(cache=True)
+def gathered(keys):
+    """How often each key occurs; equal ones stand side by side. As many `keys`, from the first, are then the different
+    ones."""
+    counts = np.zeros(keys.size, np.int32)
+    found = 0
+    for i in range(keys.size):
+        if found == 0 or keys[i] != keys[found - 1]:
+            keys[found] = keys[i]
+            found += 1
+        counts[found - 1] += 1
+    return counts[:found].copy()
+
+
+@njit(cache=True)
 def sort_if_nearly(keys, moves):
     """Sort by insertion unless it takes more than so many moves; whether it was done."""
     for i in range(1, keys.size):

@@ -12,14 +12,15 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attribute import FileHierarchy
+from pluralis.coding import coded
 from pluralis.errors import PolicyError
 from pluralis.generalise import Cells
-from pluralis.kernels.order import sort_if_nearly, stable_order
+from pluralis.kernels.order import gathered, sort_if_nearly, sorted_by, stable_order, unpacked
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.release import Claim, ColumnInfo, TableInfo, claim_words, sorting
-from pluralis.table import Column, Table
+from pluralis.table import Codes, Column, Table
 
 Rows = npt.NDArray[np.int64]
 
@@ -30,7 +31,7 @@ COUNT = ColumnInfo(name="count", role="count", type="number")
 
 
 class Part(NamedTuple):
-    """One table of a release, its rows in canonical order."""
+    """One table of a release, its rows in canonical order, text as codes."""
 
     name: str
     columns: tuple[ColumnInfo, ...]
@@ -77,17 +78,18 @@ class Kept(NamedTuple):
     """The published rows of a grouping, ordered by group number: `rows[i]` is in group `number[i]`."""
 
     rows: Rows
-    number: Rows
+    number: Codes
 
 
 def kept_rows(group_of: Rows, draw: Draw, purpose: str = "group ids") -> Kept:
     """The rows that have a group, under random group numbers from 1, in canonical order of their quasi values."""
     groups = int(group_of.max(initial=LEFT_OUT)) + 1
-    drawn = draw.permutation(groups, purpose)
+    drawn = (draw.permutation(groups, purpose) + 1).astype(np.int32)
     rows = np.flatnonzero(group_of != LEFT_OUT)
     number = drawn[group_of[rows]]
-    order = stable_order(number, groups)
-    return Kept(rows[order], number[order] + 1)
+    order = stable_order(number, groups + 1)
+    rows = rows[order]
+    return Kept(rows, number[order])
 
 
 def in_order(columns: Mapping[str, Cells]) -> pl.DataFrame:
@@ -95,12 +97,11 @@ def in_order(columns: Mapping[str, Cells]) -> pl.DataFrame:
 
     The order is found on the places of values, the last column first: text takes several times as much memory.
     """
-    order: Rows | None = None
+    order = np.arange(next(iter(columns.values())).at.size, dtype=np.int32)
     for name in reversed(sorting(columns)):
         values, at = columns[name]
-        place = values.rank("dense").fill_null(values.len() + 1).to_numpy()[at if order is None else at[order]]
-        step = stable_order(place, values.len() + 2)
-        order = step if order is None else order[step]
+        places = values.rank("dense").fill_null(values.len() + 1).cast(pl.Int32).to_numpy()
+        order = sorted_by(order, at, places, values.len() + 2)
     return pl.DataFrame({name: values.gather(at[order]) for name, (values, at) in columns.items()})
 
 
@@ -113,7 +114,7 @@ def quasi_rows(table: Table, policy: Policy, kept: Kept) -> Part:
     return Part("quasi", (*infos, GROUP), frame.with_columns(group=pl.Series(kept.number)))
 
 
-def counted(keys: Sequence[tuple[npt.NDArray, int]]) -> tuple[list[Rows], Rows]:
+def counted(keys: Sequence[tuple[npt.NDArray, int]]) -> tuple[list[Codes], Codes]:
     """The different combinations of numbers, in order, and how often each occurs. A key is (numbers, their range).
 
     >>> [k.tolist() for k in counted([(np.array([1, 0, 1]), 2), (np.array([3, 3, 3]), 4)])[0]]
@@ -129,18 +130,16 @@ def counted(keys: Sequence[tuple[npt.NDArray, int]]) -> tuple[list[Rows], Rows]:
             packed += numbers
         if not sort_if_nearly(packed, 16 * packed.size):  # rows come group by group
             packed.sort()
-        first = np.flatnonzero(np.diff(packed, prepend=-1))
-        counts = np.diff(first, append=packed.size)
-        packed = packed[first]
-        columns: list[Rows] = []
+        counts = gathered(packed)
+        packed = packed[: counts.size]
+        columns: list[Codes] = []
         for _, size in reversed(keys):
-            columns.insert(0, packed % size)
-            packed = packed // size
+            columns.insert(0, unpacked(packed, size))
         return columns, counts
     frame = pl.DataFrame({str(i): numbers for i, (numbers, _) in enumerate(keys)})
     names = frame.columns
     frame = frame.group_by(names).len("rows").sort(names)
-    return [frame[name].to_numpy().astype(np.int64) for name in names], frame["rows"].to_numpy().astype(np.int64)
+    return [frame[name].to_numpy().astype(np.int32) for name in names], frame["rows"].to_numpy().astype(np.int32)
 
 
 def in_text_order(column: Column, rows: Rows) -> tuple[npt.NDArray, pl.Series]:
@@ -148,7 +147,7 @@ def in_text_order(column: Column, rows: Rows) -> tuple[npt.NDArray, pl.Series]:
 
     That is the order of codes, but for bins: as numbers [500, 999] comes before [1000, 1499], as text after it.
     """
-    codes, values = column.codes[rows], column.series
+    codes, values = column.codes[rows], column.coded
     if values.is_sorted(nulls_last=True):
         return codes, values
     order = values.arg_sort(nulls_last=True).to_numpy()
@@ -182,16 +181,16 @@ def value_rows(columns: Sequence[tuple[Column, Kept]]) -> pl.DataFrame:
         place = texts[i].rank("ordinal").to_numpy().astype(np.int64) - 1
         size = int(kept.number.max(initial=0)) + 1
         (number, spot), count = counted([(kept.number, size), (place[column.codes[kept.rows]], column.size)])
-        numbers.append(number.astype(np.int32))  # half the memory, where most of it is needed
-        spots.append((before[i] + spot).astype(np.int32))
-        counts.append(count.astype(np.int32))
+        numbers.append(number)
+        spots.append(spot + np.int32(before[i]))
+        counts.append(count)
     number, spot, count = (np.concatenate(parts) for parts in (numbers, spots, counts))
     del numbers, spots, counts
     order = stable_order(number, int(number.max(initial=0)) + 1)
-    number, spot, count = number[order].astype(np.int64), spot[order], count[order].astype(np.int64)
+    number, spot, count = number[order], spot[order], count[order]
     del order
-    names = pl.concat([pl.repeat(column.name, column.size, eager=True) for column, _ in columns])
-    values = pl.concat([text.sort() for text in texts])
+    names = coded(pl.concat([pl.repeat(column.name, column.size, eager=True) for column, _ in columns]))
+    values = coded(pl.concat([text.sort() for text in texts]))
     return pl.DataFrame(
         {
             "group": number,
@@ -208,12 +207,11 @@ def column_info(column: Column, rows: Rows, policy: Policy) -> ColumnInfo:
     held = np.flatnonzero(column.counts if whole else np.bincount(column.codes[rows], minlength=column.size))
     codes = held[held < len(column.values)]
     missing = bool(codes.size < held.size)
-    values = [column.values[code] for code in codes]
     hierarchy = None
     if column.is_number:
-        domain: tuple[str | int | float | None, ...] = (values[0], values[-1]) if values else ()
+        domain: tuple[str | int | float | None, ...] = tuple(column.values[codes[i]] for i in (0, -1) if codes.size)
     else:
-        domain = (*values, *([None] if missing else []))
+        domain = (*(column.values[code] for code in codes), *([None] if missing else []))
         if column.hierarchy is not None and column.leaf_of is not None:
             from_file = isinstance(policy.columns[column.name].hierarchy, FileHierarchy)
             every = range(len(column.hierarchy.leaves) - column.has_missing)

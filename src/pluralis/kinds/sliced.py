@@ -12,10 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from pluralis.generalise import Cells, quasi_labels
+from pluralis.generalise import Cells, Grouped, quasi_labels
 from pluralis.kinds.parts import (
     LINKED,
+    Kept,
     Part,
+    Rows,
     column_info,
     common_breaks,
     in_order,
@@ -31,27 +33,46 @@ from pluralis.randomness import Draw
 from pluralis.release import Claim, ColumnInfo
 from pluralis.table import Table
 
+_IDS = "group ids {}"  # what the numbers of a slice's groups are drawn for
+
 
 def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
+    return [_quasi(plan, table, policy, draw), *_slices(plan, table, policy, draw)]
+
+
+def _quasi(plan: Plan, table: Table, policy: Policy, draw: Draw) -> Part:
     rows = np.flatnonzero(plan.group_of != LEFT_OUT)
-    columns = [*table.quasi, *table.named("plain")]
-    labels = quasi_labels(plan, table, rows)
-    labels |= {column.name: Cells.of(column, rows) for column in table.named("plain")}
-    infos = [column_info(column, rows, policy) for column in columns]
-    slices = []
+    infos = [column_info(column, rows, policy) for column in (*table.quasi, *table.named("plain"))]
+    infos += [ColumnInfo(name=f"group_{i}", role="group", type="number") for i in range(1, len(plan.slices) + 1)]
+    del rows  # before more of the same size is made
+    return Part("quasi", tuple(infos), in_order(_cells(plan, table, draw)))
+
+
+def _cells(plan: Plan, table: Table, draw: Draw) -> dict[str, Cells]:
+    published = Grouped.of(plan)
+    groups: dict[str, Cells] = {}
     for i, slice in enumerate(plan.slices, 1):
-        kept = kept_rows(slice.group_of, draw, f"group ids {i}")
-        number = np.zeros(table.rows, np.int64)
-        number[kept.rows] = kept.number
-        numbers = pl.Series(np.arange(kept.number.max(initial=0) + 1)).replace(0, None)  # 0 is no group
-        labels[f"group_{i}"] = Cells(numbers, number[rows])
-        infos.append(ColumnInfo(name=f"group_{i}", role="group", type="number"))
+        groups[f"group_{i}"] = _numbers(kept_rows(slice.group_of, draw, _IDS.format(i)), published.rows, table.rows)
+    plain = {column.name: Cells.of(column, published.rows) for column in table.named("plain")}
+    return {**quasi_labels(plan, table, published), **plain, **groups}
+
+
+def _numbers(kept: Kept, rows: Rows, size: int) -> Cells:
+    """The group of each of these rows in a slice, if it has one there."""
+    number = np.zeros(size, np.int32)
+    number[kept.rows] = kept.number
+    numbers = pl.Series(np.arange(kept.number.max(initial=0) + 1, dtype=np.int32)).replace(0, None)  # 0 is no group
+    return Cells(numbers, number[rows])
+
+
+def _slices(plan: Plan, table: Table, policy: Policy, draw: Draw) -> Iterator[Part]:
+    for i, slice in enumerate(plan.slices, 1):
+        kept = kept_rows(slice.group_of, draw, _IDS.format(i))
         secrets = [table[name] for name in slice.attributes]
         if slice.linked:
-            slices.append(linked_counts(f"slice_{i}", secrets, policy, kept))
+            yield linked_counts(f"slice_{i}", secrets, policy, kept)
         else:
-            slices.append(unlinked_counts(f"slice_{i}", secrets, kept))
-    return [Part("quasi", tuple(infos), in_order(labels)), *slices]
+            yield unlinked_counts(f"slice_{i}", secrets, kept)
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:

@@ -28,7 +28,7 @@ def distortion(release: Release, original: pl.DataFrame) -> float:
             if not column.exact:
                 counts = release.tables[info.name][column.name].value_counts(name="rows")
                 of_label = label_distances(
-                    counts[column.name], column, original_values(original, column, release.manifest)
+                    counts[column.name], column, original_values(original, column, release.manifest, in_codes=True)
                 )
                 total += sum(d * n for d, n in zip(of_label, counts["rows"].to_list(), strict=True))
     return total
@@ -55,7 +55,7 @@ def _interval_distances(labels: pl.Series, values: pl.Series) -> list[float]:
     numbers = values.unique().drop_nulls().sort()
     if not numbers.len():
         return [0.0] * labels.len()
-    nodes = automatic_nodes(numbers.to_list())
+    nodes = automatic_nodes(numbers.to_numpy())
     ends = interval_ends(labels, (numbers[0], numbers[-1]))
     missing = ends["low"].is_null().to_numpy()
     low, high = (ends[name].fill_null(numbers[0]).to_numpy() for name in ("low", "high"))

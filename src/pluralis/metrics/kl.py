@@ -16,19 +16,20 @@ the sum of what each subtable gives, less the entropies of what they share and o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.coding import is_text, spelled_out
 from pluralis.decomposable import entropy, hanging
 from pluralis.errors import ReleaseError
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.subtables import Subtable, subtables
 from pluralis.kernels.classes import refined
 from pluralis.kernels.likelihood import log_likelihood, log_likelihood_of_parts
-from pluralis.labels import number_text
+from pluralis.labels import number_texts
 from pluralis.original import original_values
 from pluralis.release import GROUP, ColumnInfo, Manifest, Release
 from pluralis.schema import Subtable as Bits
@@ -36,7 +37,6 @@ from pluralis.schema import Subtable as Bits
 MOST = 300_000  # rows for which it is worked out
 MOST_OF_SUBTABLES = 2_000_000
 _WEIGHT = "\0weight"
-_TEXTS = (pl.String, pl.Categorical, pl.Enum)
 NOT_ITS_ORIGINAL = "The release does not allow for some rows of the original: it is not its original."
 
 Codes = npt.NDArray[np.int32]
@@ -56,41 +56,43 @@ def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
     if not exact or original.height > MOST or original.height != manifest.rows:
         return None
     rows = release.tables[quasi.name]
-    shown = ((original_values(original, column, manifest), rows[column.name]) for column in quasi.named("quasi"))
+    shown = (
+        (original_values(original, column, manifest, in_codes=True), rows[column.name])
+        for column in quasi.named("quasi")
+    )
     group = pl.Series(np.arange(rows.height)) if release.kind == "candidates" else rows[GROUP]
 
     def hidden(name: str) -> pl.Series:
-        return original_values(original, _column(name, manifest), manifest)
+        return original_values(original, _column(name, manifest), manifest, in_codes=True)
 
     told, points = _told(rows.height, shown, hidden, group, _shares(release))
     return told - entropy(points)
 
 
-def _shares(release: Release) -> list[tuple[pl.DataFrame, list[str]]]:
+def _shares(release: Release) -> Iterator[tuple[pl.DataFrame, list[str]]]:
     """For every table of groups and values: (group, values, how likely a row of the group has them), the attributes."""
-    parts: list[tuple[pl.DataFrame, list[str]]] = []
     for info in release.manifest.tables:
         rows = release.tables[info.name]
         for name in (column.name for column in info.columns if column.sets):  # each row is a group of its own
             own = rows.select(name).with_row_index(GROUP).with_columns(pl.col(GROUP).cast(pl.Int64)).explode(name)
-            parts.append((_shared(own.select(GROUP, name, pl.lit(1).alias(_WEIGHT))), [name]))
+            yield _shared(own.select(GROUP, name, pl.lit(1).alias(_WEIGHT))), [name]
         if not info.named("group") or info.named("quasi"):
             continue
         if info.named("attribute"):
             for (name,), part in rows.partition_by("attribute", as_dict=True).items():
                 weight = pl.col("count") if info.named("count") else pl.lit(1)
                 values = part.select(GROUP, pl.col("value").alias(str(name)), weight.alias(_WEIGHT))
-                parts.append((_shared(values), [str(name)]))
+                yield _shared(values), [str(name)]
         else:
             names = info.names("sensitive")
-            parts.append((_shared(rows.select(GROUP, *names, pl.col("count").alias(_WEIGHT))), names))
-    return parts
+            yield _shared(rows.select(GROUP, *names, pl.col("count").alias(_WEIGHT))), names
 
 
 def _shared(values: pl.DataFrame) -> pl.DataFrame:
     """Weights as shares of their group, in the order of groups."""
     values = values if values[GROUP].is_sorted() else values.sort(GROUP)
-    _, of_entry = np.unique(values[GROUP].to_numpy(), return_inverse=True)
+    groups = values[GROUP].to_numpy()
+    of_entry = np.cumsum(np.diff(groups, prepend=groups[:1]) > 0)
     weights = values[_WEIGHT].to_numpy()
     return values.with_columns(pl.Series(_WEIGHT, weights / np.bincount(of_entry, weights)[of_entry]))
 
@@ -119,7 +121,7 @@ def _of_subtables(release: Release, original: pl.DataFrame) -> float | None:
     if edges is None:
         return None
     infos = attributes_of(release)
-    true = {name: original_values(original, infos[name], release.manifest) for name in names}
+    true = {name: original_values(original, infos[name], release.manifest, in_codes=True) for name in names}
     told = sum(_of_subtable(part, true) for part in parts)
     shared = (_entropy([true[name] for name in names if edge.shared & bit[name]]) for edge in edges)
     return float(told - sum(shared) - _entropy(list(true.values())))
@@ -132,7 +134,7 @@ def _sum(bit: dict[str, int], names: Sequence[str]) -> int:
 def _of_subtable(part: Subtable, true: dict[str, pl.Series]) -> float:
     rows = part.release.tables[part.rows.name]
     shown = [(true[name], rows[name]) for name in part.attributes if name not in part.protects]
-    group, parts = (rows[GROUP], _shares(part.release)) if part.protects else (None, [])
+    group, parts = (rows[GROUP], _shares(part.release)) if part.protects else (None, iter(()))
     return _told(rows.height, shown, true.__getitem__, group, parts)[0]
 
 
@@ -144,7 +146,7 @@ def _told(
     shown: Iterable[tuple[pl.Series, pl.Series]],
     hidden: Callable[[str], pl.Series],
     group: pl.Series | None,
-    parts: Sequence[tuple[pl.DataFrame, list[str]]],
+    parts: Iterable[tuple[pl.DataFrame, list[str]]],
 ) -> tuple[float, Sizes]:
     """-Σ p log of what is said of each row of the original, and how many rows each different one stands for.
 
@@ -158,8 +160,8 @@ def _told(
         raise ReleaseError(NOT_ITS_ORIGINAL)
     if group is None:
         return entropy(sizes), sizes
-    groups, of_row = np.unique(group.to_numpy(), return_inverse=True)
-    of_place = of_row[np.argsort(theirs, kind="stable")]
+    groups = np.unique(group.to_numpy())
+    of_place = np.searchsorted(groups, group.to_numpy()[np.argsort(theirs, kind="stable")]).astype(np.int32)
     begins = np.concatenate([[0], np.cumsum(sizes)])  # rows of a class stand in the same places in both
     points, codes, tables = mine, [], []
     for frame, names in parts:
@@ -199,22 +201,20 @@ def _classes(rows: int, columns: Iterable[Sequence[pl.Series]]) -> tuple[Codes, 
 
 def _numbers(pieces: Sequence[pl.Series]) -> tuple[Codes, int]:
     """Values numbered, and how many there are. Where types differ texts count: a number and its spelling agree."""
-    plain = not any(piece.null_count() for piece in pieces) and pieces[0].dtype.is_numeric()
-    if plain and len({piece.dtype for piece in pieces}) == 1:
-        different, numbers = np.unique(pl.concat(pieces).to_numpy(), return_inverse=True)
-        return numbers.astype(np.int32), different.size
+    whole = all(piece.dtype.is_integer() for piece in pieces)
+    alike = whole or (pieces[0].dtype.is_numeric() and len({piece.dtype for piece in pieces}) == 1)
+    if alike and not any(piece.null_count() for piece in pieces):
+        different = np.unique(np.concatenate([piece.unique().to_numpy() for piece in pieces]))
+        places = [np.searchsorted(different, piece.to_numpy()).astype(np.int32) for piece in pieces]
+        return np.concatenate(places), different.size
     own = [piece.unique().drop_nulls() for piece in pieces]
-    texts = [values.cast(pl.String) if values.dtype in _TEXTS else _texts(values) for values in own]
+    texts = [spelled_out(values) if is_text(values.dtype) else number_texts(values) for values in own]
     kind = pl.Enum(pl.concat(texts).unique().sort())
     coded = []
     for piece, values, text in zip(pieces, own, texts, strict=True):
-        if piece.dtype == pl.String:
+        if is_text(piece.dtype):
             coded.append(piece.cast(kind).to_physical().cast(pl.Int32))
         else:
             coded.append(piece.replace_strict(values, text.cast(kind).to_physical(), return_dtype=pl.Int32))
     size = kind.categories.len()
     return pl.concat(coded).fill_null(size).to_numpy(), size + 1
-
-
-def _texts(values: pl.Series) -> pl.Series:
-    return pl.Series([number_text(value) for value in values.to_list()], dtype=pl.String)

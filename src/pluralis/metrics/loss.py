@@ -112,14 +112,14 @@ def _shown(
                 lost[name] = 0.0
                 compared.pop(name, None)
             elif found > 0:
-                true = original_values(original, column, release.manifest)
+                true = original_values(original, column, release.manifest, in_codes=True)
                 counts = rows[name].value_counts(name="rows")
                 losses = label_losses(counts[name], column, true) * counts["rows"].to_numpy()
                 lost[name] = min(found, float(losses.sum() / rows.height))
                 if lost[name] < found:
                     compared[name] = distribution(rows[name], column, true)
         for column in info.named("sensitive"):
-            true = original_values(original, column, release.manifest)
+            true = original_values(original, column, release.manifest, in_codes=True)
             compared[column.name] = _distribution(release, rows[column.name], column, true)
     return lost, compared
 

@@ -1,0 +1,60 @@
+"""Columns in little memory: text as codes, whole numbers in 32 bits.
+
+A cell of text takes sixteen bytes; as a code, an Enum of the different values in order, it takes one to four, and codes
+compare as the texts do. What is published is text, and numbers of 64 bits: tables are coded while they are made and
+judged, and spelled out as they are written.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+import polars.selectors as cs
+
+SPELLED_OUT = ((cs.enum() | cs.categorical()).cast(pl.String), cs.by_dtype(pl.Int32).cast(pl.Int64))
+
+
+def is_text(kind: pl.DataType) -> bool:
+    """Whether a column of this type holds text, spelled out or as codes."""
+    return kind == pl.String or isinstance(kind, (pl.Enum, pl.Categorical))
+
+
+def coded(values: pl.Series) -> pl.Series:
+    """Text as codes, in the order of the texts; anything else as it is.
+
+    >>> coded(pl.Series(["flu", "asthma", None, "flu"])).to_physical().to_list()
+    [1, 0, None, 1]
+    """
+    if not is_text(values.dtype) or (isinstance(values.dtype, pl.Enum) and values.dtype.categories.is_sorted()):
+        return values
+    texts = values.cast(pl.String)
+    return texts.cast(pl.Enum(texts.unique().drop_nulls().sort()))
+
+
+def coded_table(table: pl.DataFrame) -> pl.DataFrame:
+    """A table with all its text as codes, and its numbers in 64 bits."""
+    return pl.DataFrame([coded(column) for column in table.with_columns(SPELLED_OUT[1])])
+
+
+def narrow(values: pl.Series) -> pl.Series:
+    """Text as codes, whole numbers in 32 bits if all fit; anything else as it is.
+
+    >>> narrow(pl.Series([7, None])).dtype, narrow(pl.Series([2**40])).dtype
+    (Int32, Int64)
+    """
+    if values.dtype != pl.Int64:
+        return coded(values)
+    low, high = values.min(), values.max()
+    fits = low is None or (isinstance(low, int) and isinstance(high, int) and -(2**31) <= low <= high < 2**31)
+    return values.cast(pl.Int32) if fits else values
+
+
+def spelled_out(values: pl.Series) -> pl.Series:
+    """Codes as the text they stand for, numbers in 64 bits; anything else as it is."""
+    if isinstance(values.dtype, (pl.Enum, pl.Categorical)):
+        return values.cast(pl.String)
+    return values.cast(pl.Int64) if values.dtype == pl.Int32 else values
+
+
+def spelled_out_table(table: pl.DataFrame) -> pl.DataFrame:
+    """A table with all its text spelled out, and its numbers in 64 bits."""
+    return table.with_columns(*SPELLED_OUT)

@@ -1,0 +1,114 @@
+"""Codes compare as what they stand for, and nothing is lost or judged differently because of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pluralis.audit.definitions import counted, placed
+from pluralis.audit.judging import alike_in_groups
+from pluralis.coding import coded, coded_table, narrow, spelled_out, spelled_out_table
+from pluralis.io import write_parquet_bytes
+from pluralis.kernels.order import sorted_by, starts_of
+from pluralis.labels import number_text, number_texts
+from pluralis.spelling import cores, same_text
+
+WORDS = st.sampled_from(["", "flu", "Flu", "flu ", "asthma", "Ärzte", "日", "\U0001f600", "ﬂu", None])
+TEXTS = st.lists(WORDS, max_size=12).map(lambda words: pl.Series("x", words, dtype=pl.String))
+NUMBERS = st.lists(st.sampled_from([0, 1, -1, 7, 2**31 - 1, -(2**31), 2**31, -(2**62), None]), max_size=12)
+WHOLE = NUMBERS.map(lambda numbers: pl.Series("x", numbers, dtype=pl.Int64))
+
+
+@given(TEXTS)
+def test_codes_are_in_the_order_of_their_texts_and_come_back(texts):
+    codes = coded(texts)
+    assert codes.sort(nulls_last=True).cast(pl.String).equals(texts.sort(nulls_last=True))
+    assert spelled_out(codes).equals(texts)
+    assert spelled_out(narrow(texts)).equals(texts)
+
+
+@given(TEXTS)
+def test_codes_in_another_order_are_put_in_order(texts):
+    backwards = texts.cast(pl.Enum(texts.unique().drop_nulls().sort(descending=True)))
+    assert coded(backwards).to_physical().equals(coded(texts).to_physical())
+
+
+@given(WHOLE)
+def test_numbers_come_back_whether_they_fit_or_not(numbers):
+    small = narrow(numbers)
+    assert (small.dtype == pl.Int32) == all(-(2**31) <= n < 2**31 for n in numbers.drop_nulls())
+    assert spelled_out(small).equals(numbers)
+    frame = pl.DataFrame([small])
+    assert spelled_out_table(frame).equals(pl.DataFrame([numbers]))
+    assert coded_table(frame).schema == {"x": pl.Int64}
+
+
+@given(TEXTS)
+def test_spellings_are_the_same_in_codes(texts):
+    texts = texts.drop_nulls()
+    for fold in (True, False):
+        said = same_text(texts, fold_case=fold).to_list()
+        assert said == same_text(coded(texts), fold_case=fold).to_list()
+        core = cores(texts, fold_case=fold).to_list()
+        assert [[a == b for a in core] for b in core] == [[a == b for a in said] for b in said]
+
+
+@given(TEXTS | WHOLE)
+def test_a_place_is_in_the_order_of_values(values):
+    place = placed(values)
+    for i in range(values.len()):
+        for j in range(values.len()):
+            assert (place[i] == place[j]) == (values[i] == values[j])
+            if values[i] is not None and values[j] is not None:
+                assert (place[i] < place[j]) == (values[i] < values[j])
+
+
+ROWS = st.lists(st.tuples(st.integers(1, 3), st.sampled_from("ab"), st.integers(1, 4)), min_size=1, max_size=12)
+
+
+@given(ROWS, st.booleans(), st.booleans())
+def test_what_classes_hold_is_counted_in_any_order(rows, in_order, by_people):
+    rows = sorted(rows) if in_order else rows
+    frame = coded_table(pl.DataFrame(rows, schema={"group": pl.Int64, "x": pl.String, "count": pl.Int64}, orient="row"))
+    number, held, row = counted(frame, ["group"], "x", "count" if by_people else None)
+    wanted: dict[tuple[int, str], int] = {}
+    for group, value, count in rows:
+        wanted[group, value] = wanted.get((group, value), 0) + (count if by_people else 1)
+    assert {rows[at][:2]: int(n) for at, n in zip(row, held, strict=True)} == wanted
+    assert [rows[at][:2] for at in row] == sorted(wanted)
+    assert [number[i] == number[0] for i in range(number.size)] == [key[0] == min(wanted)[0] for key in sorted(wanted)]
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["a", "b", None])), min_size=1, max_size=8), st.booleans())
+def test_groups_that_differ_are_seen_in_any_order(rows, in_order):
+    rows = sorted(rows, key=lambda row: row[0]) if in_order else rows
+    frame = pl.DataFrame(rows, schema={"group": pl.Int64, "x": pl.String}, orient="row")
+    alike = all(len({x for g, x in rows if g == group}) == 1 for group, _ in rows)
+    assert alike_in_groups(frame, ["x"]) == alike_in_groups(coded_table(frame), ["x"]) == alike
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.randoms(use_true_random=False))
+def test_rows_are_sorted_by_place_and_equal_ones_stay(keys, random):
+    at, places = np.array(keys, np.int32), np.array(random.sample(range(5), 5), np.int32)
+    order = np.array(random.sample(range(at.size), at.size), np.int32)
+    found = sorted_by(order, at, places, 5)
+    assert found.tolist() == sorted(order.tolist(), key=lambda row: places[at[row]])
+    assert starts_of(at[np.sort(found)]).tolist() == [i for i in range(at.size) if i == 0 or at[i] != at[i - 1]]
+
+
+@given(st.lists(st.floats(-1e9, 1e9) | st.none(), max_size=8) | NUMBERS)
+def test_numbers_are_written_as_one_by_one(numbers):
+    kind = pl.Float64 if any(isinstance(n, float) for n in numbers) else pl.Int64
+    series = pl.Series(numbers, dtype=kind, strict=False)
+    said = number_texts(series)
+    assert said.dtype == pl.String
+    assert said.to_list() == [None if n is None else number_text(n) for n in series.to_list()]
+
+
+def test_bytes_are_the_same_in_codes_and_over_several_groups_of_rows():
+    rows = 40_000
+    frame = pl.DataFrame({"a": [f"v{i * 7919 % 700:04}" for i in range(rows)], "n": [i % 50 for i in range(rows)]})
+    narrowed = pl.DataFrame([narrow(frame["a"]), narrow(frame["n"])])
+    assert write_parquet_bytes(narrowed) == write_parquet_bytes(frame)
