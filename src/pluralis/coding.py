@@ -30,9 +30,15 @@ def coded(values: pl.Series) -> pl.Series:
     return texts.cast(pl.Enum(texts.unique().drop_nulls().sort()))
 
 
+def unmarked(values: pl.Series) -> pl.Series:
+    """Without a mark that they are sorted. Parquet files may say so wrongly, and Polars takes their word for it."""
+    marked = values.flags.get("SORTED_ASC") or values.flags.get("SORTED_DESC")
+    return values.gather(pl.int_range(values.len(), eager=True)) if marked else values
+
+
 def coded_table(table: pl.DataFrame) -> pl.DataFrame:
     """A table with all its text as codes, and its numbers in 64 bits."""
-    return pl.DataFrame([coded(column) for column in table.with_columns(SPELLED_OUT[1])])
+    return pl.DataFrame([coded(unmarked(column)) for column in table.with_columns(SPELLED_OUT[1])])
 
 
 def narrow(values: pl.Series) -> pl.Series:

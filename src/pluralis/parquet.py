@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from pluralis.coding import SPELLED_OUT
+from pluralis.coding import SPELLED_OUT, unmarked
 from pluralis.csvfile import check_memory, check_names, check_rows, gist
 from pluralis.errors import InputError
 from pluralis.progress import stage
@@ -49,6 +49,7 @@ class ParquetFile:
         """Some columns as a frame."""
         with self._reading(), stage(f"reading {self._path.name}"):
             frame = pl.read_parquet(self._path, columns=names, glob=False, hive_partitioning=False)
+            frame = frame.with_columns(unmarked(column) for column in frame)
             changed = _state(self._path.stat()) != self._state
         if changed:
             raise InputError(f"{self._path} changed while it was read. Wait until it is written, then start again.")

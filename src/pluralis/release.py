@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pluralis.coding import coded, coded_table, narrow, spelled_out_table
+from pluralis.coding import coded, coded_table, narrow, spelled_out_table, unmarked
 from pluralis.csvfile import read_release_csv
 from pluralis.errors import ReleaseError
 from pluralis.labels import member_text, number_text, read_set
@@ -331,17 +331,19 @@ def read_table_bytes(data: bytes, info: TableInfo, *, in_codes: bool = False) ->
         _require_columns(list(schema), info)
         _require_types(schema, info)
         if not in_codes:
-            return pl.read_parquet(io.BytesIO(data))
+            frame = pl.read_parquet(io.BytesIO(data))
+            return frame.with_columns(unmarked(column) for column in frame)
         # one by one, so that only one is ever spelled out
         return pl.DataFrame(
             [_small(pl.read_parquet(io.BytesIO(data), columns=[c.name])[c.name], c) for c in info.columns]
         )
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
 
 
 def _small(values: pl.Series, column: ColumnInfo) -> pl.Series:
     """Text as codes, groups in 32 bits; what is counted with keeps its 64."""
+    values = unmarked(values)
     return narrow(values) if column.role == "group" else coded(values)
 
 
@@ -367,7 +369,7 @@ def _fits(kind: pl.DataType, column: ColumnInfo) -> bool:
         inner = kind.inner if isinstance(kind, pl.List) else None
         inner = pl.String() if isinstance(inner, pl.Enum) else inner
         return isinstance(inner, pl.DataType) and _fits(inner, column.model_copy(update={"sets": None}))
-    return kind.is_numeric() if _is_number(column) else kind == pl.String
+    return kind in (pl.Int64, pl.Float64) if _is_number(column) else kind == pl.String
 
 
 def csv_type(column: ColumnInfo) -> pl.DataType:

@@ -32,7 +32,7 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
     values = tables["values"]
     if set(values["attribute"].unique()) != set(names):
         yield "values: it tells of other attributes than the sensitive ones."
-    for name in beside:
+    for name in sorted(beside):
         if tables[name]["count"].sum() != manifest.rows:
             yield f"{name}: its counts are not the number of rows."
     if manifest.parameters.get("primary") not in names:

@@ -140,7 +140,7 @@ def diversity(
     """
     measure = MODELS[model]
     number, held, row = counted(rows, classes, attribute, count)
-    of = Classes(held, np.flatnonzero(np.diff(number, prepend=-1)))
+    of = Classes(held, starts_of(number))
     value, enough = measure.value(of, l), measure.enough(of, l, c)
     pool = np.arange(value.size) if enough.all() else np.flatnonzero(~enough)
     weakest = int(pool[measure.weakest(value[pool])])
@@ -172,11 +172,11 @@ def counted(
     number = packed[first]
     del packed  # before more of the same size is made
     number //= size
+    people = None if count is None else rows[count].to_numpy()[slice(None) if order is None else order]
     row = first if order is None else order[first]
-    if count is None:
+    del order
+    if people is None:
         return number, np.diff(first, append=rows.height), row
-    people = rows[count].to_numpy()
-    people = people if order is None else people[order]
     return number, np.add.reduceat(people.astype(np.int64, copy=False), first), row
 
 
@@ -189,7 +189,7 @@ def starts_of(numbers: npt.NDArray[np.integer]) -> Numbers:
 
 def placed(series: pl.Series) -> npt.NDArray[np.integer]:
     """A number for each value, in their order; not many more numbers than rows."""
-    if series.dtype.is_integer() and not series.null_count():
+    if series.dtype in (pl.Int64, pl.Int32) and not series.null_count():
         numbers = series.to_numpy()
         if series.is_sorted():
             return np.cumsum(np.diff(numbers, prepend=numbers[:1]) > 0, dtype=np.int32)
@@ -197,8 +197,10 @@ def placed(series: pl.Series) -> npt.NDArray[np.integer]:
             offsets: npt.NDArray[np.integer] = numbers - numbers.min()
             return offsets
     if is_text(series.dtype):
-        codes = coded(series).to_physical()
-        return (codes.cast(pl.Int64).fill_null(codes.n_unique()) if codes.null_count() else codes).to_numpy()
+        series = coded(series)
+        assert isinstance(series.dtype, pl.Enum)
+        codes, missing = series.to_physical(), series.dtype.categories.len()
+        return (codes.cast(pl.Int64).fill_null(missing) if codes.null_count() else codes).to_numpy()
     return series.rank("dense").fill_null(0).to_numpy()
 
 

@@ -24,6 +24,9 @@ def form_problems(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> Iterat
     if not isinstance(ls, dict) or not all(isinstance(l, int) and l >= 2 for l in ls.values()):
         yield "parameters: l is not a number of 2 or more for each protected attribute."
         return
+    if manifest.rows < 1:
+        yield "a release has rows, and the manifest says that this one has none."
+        return
     if len({info.name for info in manifest.tables}) < len(manifest.tables):
         yield "two tables have the same name, and only one of them would be judged."
         return

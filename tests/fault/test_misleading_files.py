@@ -1,0 +1,85 @@
+"""Tables whose types, marks or figures are not what a release has are refused, or judged by what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from pluralis.audit import audit
+from pluralis.errors import ReleaseError
+from pluralis.io import open_table
+from pluralis.publish import publish
+from pluralis.release import read_release
+from tables import KEY, policy_of
+
+ROWS = pl.DataFrame({"age": [20, 30, 40, 50, 60, 70, 80, 90], "visits": [0, 1, 2, 3, 0, 1, 2, 3]})
+POLICY = policy_of(
+    {"age": {"role": "quasi", "type": "number"}, "visits": {"role": "sensitive", "type": "number", "l": 2}}
+)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    publish(ROWS, POLICY, key=KEY).save(tmp_path / "release", allow_test=True)
+    return tmp_path / "release"
+
+
+def replaced(folder: Path, data: bytes) -> Path:
+    """The folder with other bytes for its table, and a manifest that agrees."""
+    (folder / "microdata.parquet").write_bytes(data)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["tables"][0]["sha256"] = hashlib.sha256(data).hexdigest()
+    for claim in manifest["claims"]:
+        claim.pop("measured", None)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def one_value(folder: Path) -> pl.DataFrame:
+    """The table with a value in three of four rows of a group, out of order; 1/2 is promised."""
+    rows = pl.read_parquet(folder / "microdata.parquet")
+    label = rows["age"][0]
+    return rows.head(4).with_columns(age=pl.lit(label), group=pl.lit(1, pl.Int64), visits=pl.Series([1, 1, 0, 1]))
+
+
+def test_what_parquet_says_of_its_order_is_not_believed(saved: Path, tmp_path: Path) -> None:
+    rows = one_value(saved)
+    buffer = io.BytesIO()
+    order = [pq.SortingColumn(rows.columns.index("visits"))]
+    pq.write_table(rows.to_arrow(), buffer, sorting_columns=order)
+    assert pl.read_parquet(io.BytesIO(buffer.getvalue()))["visits"].is_sorted()  # Polars believes it
+    folder = replaced(saved, buffer.getvalue())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "rows": 4}))
+    assert not audit(folder, allow_test=True).holds
+    assert not read_release(folder).tables["microdata"]["visits"].is_sorted()
+    path = tmp_path / "input.parquet"
+    path.write_bytes(buffer.getvalue())
+    assert sorted(open_table(path)["visits"].unique()) == [0, 1]
+
+
+@pytest.mark.parametrize("kind", [pl.Int8, pl.Int16, pl.Int32, pl.UInt64, pl.Float32])
+def test_numbers_of_other_widths_are_refused(saved: Path, kind: type[pl.DataType]) -> None:
+    rows = pl.read_parquet(saved / "microdata.parquet").with_columns(pl.col("visits").cast(kind))
+    buffer = io.BytesIO()
+    rows.write_parquet(buffer)
+    folder = replaced(saved, buffer.getvalue())
+    verdict = audit(folder, allow_test=True)
+    assert "'visits' holds" in str(verdict.failures[0])
+    with pytest.raises(ReleaseError, match="'visits' holds"):
+        read_release(folder)
+
+
+def test_a_release_without_rows_is_refused(saved: Path) -> None:
+    buffer = io.BytesIO()
+    pl.read_parquet(saved / "microdata.parquet").clear().write_parquet(buffer)
+    folder = replaced(saved, buffer.getvalue())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "rows": 0}))
+    assert "this one has none" in str(audit(folder, allow_test=True).failures[0])
