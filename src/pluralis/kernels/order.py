@@ -77,7 +77,7 @@ def gathered(keys):
             keys[found] = keys[i]
             found += 1
         counts[found - 1] += 1
-    return counts[:found].copy()
+    return counts[:found]
 
 
 @njit(cache=True)

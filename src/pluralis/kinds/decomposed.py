@@ -28,10 +28,10 @@ from pluralis.kinds.parts import (
     VALUE,
     Kept,
     Part,
+    TextOrder,
     column_info,
     common_breaks,
     counted,
-    in_text_order,
     kept_rows,
     quasi_rows,
     stated,
@@ -72,19 +72,20 @@ def _with_added(plan: Plan, column: Column, kept: Kept) -> tuple[Column, Kept]:
 
 
 def _joint(table: Table, policy: Policy, kept: Kept) -> Part:
-    shown = [in_text_order(column, kept.rows) for column in table.sensitive]
-    keys, counts = counted([(codes, values.len()) for codes, values in shown])
-    series = [values.gather(codes) for (_, values), codes in zip(shown, keys, strict=True)]
+    shown = [TextOrder.of(column) for column in table.sensitive]
+    codes = (order.codes(column, kept.rows) for order, column in zip(shown, table.sensitive, strict=True))
+    keys, counts = counted([order.values.len() for order in shown], codes)
+    series = [order.values.gather(key) for order, key in zip(shown, keys, strict=True)]
     infos = (column_info(column, kept.rows, policy) for column in table.sensitive)
     return Part("sensitive", (*infos, COUNT), pl.DataFrame([*series, pl.Series("count", counts)]))
 
 
 def _marginal(column: Column, policy: Policy, kept: Kept) -> Part:
-    codes, values = in_text_order(column, kept.rows)
-    counts = np.bincount(codes, minlength=column.size)
+    order = TextOrder.of(column)
+    counts = np.bincount(order.codes(column, kept.rows), minlength=column.size)
     held = np.flatnonzero(counts)
     info = column_info(column, kept.rows, policy).model_copy(update={"name": "value"})
-    values = values.gather(held).alias("value")
+    values = order.values.gather(held).alias("value")
     return Part(f"sensitive_{column.name}", (info, COUNT), pl.DataFrame([values, pl.Series("count", counts[held])]))
 
 

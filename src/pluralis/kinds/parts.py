@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -75,19 +76,24 @@ class Kind(Protocol):
 
 
 class Kept(NamedTuple):
-    """The published rows of a grouping, ordered by group number: `rows[i]` is in group `number[i]`."""
+    """The published rows of a grouping: `rows[i]` is in group `number[i]`."""
 
     rows: Rows
     number: Codes
 
 
-def kept_rows(group_of: Rows, draw: Draw, purpose: str = "group ids") -> Kept:
-    """The rows that have a group, under random group numbers from 1, in canonical order of their quasi values."""
+def numbered_rows(group_of: Rows | Codes, draw: Draw, purpose: str = "group ids") -> Kept:
+    """The rows that have a group, under random group numbers from 1, in canonical order."""
     groups = int(group_of.max(initial=LEFT_OUT)) + 1
     drawn = (draw.permutation(groups, purpose) + 1).astype(np.int32)
     rows = np.flatnonzero(group_of != LEFT_OUT)
-    number = drawn[group_of[rows]]
-    order = stable_order(number, groups + 1)
+    return Kept(rows, drawn[group_of[rows]])
+
+
+def kept_rows(group_of: Rows, draw: Draw) -> Kept:
+    """The same, ordered by group."""
+    rows, number = numbered_rows(group_of, draw)
+    order = stable_order(number, int(number.max(initial=0)) + 1)
     rows = rows[order]
     return Kept(rows, number[order])
 
@@ -114,56 +120,78 @@ def quasi_rows(table: Table, policy: Policy, kept: Kept) -> Part:
     return Part("quasi", (*infos, GROUP), frame.with_columns(group=pl.Series(kept.number)))
 
 
-def counted(keys: Sequence[tuple[npt.NDArray, int]]) -> tuple[list[Codes], Codes]:
-    """The different combinations of numbers, in order, and how often each occurs. A key is (numbers, their range).
+def counted(sizes: Sequence[int], keys: Iterable[npt.NDArray]) -> tuple[list[Codes], Codes]:
+    """The different combinations of keys, in order, and how often each occurs; keys are below `sizes`, one by one.
 
-    >>> [k.tolist() for k in counted([(np.array([1, 0, 1]), 2), (np.array([3, 3, 3]), 4)])[0]]
+    >>> [key.tolist() for key in counted([2, 4], [np.array([1, 0, 1]), np.array([3, 3, 3])])[0]]
     [[0, 1], [3, 3]]
     """
-    width = 1
-    for _, size in keys:
-        width *= size
-    if width < 2**63:
-        packed = np.zeros(keys[0][0].size, np.int64)
-        for numbers, size in keys:
-            packed *= size
-            packed += numbers
+    if prod(sizes) < 2**63:
+        packed = _packed(sizes, iter(keys))
         if not sort_if_nearly(packed, 16 * packed.size):  # rows come group by group
             packed.sort()
         counts = gathered(packed)
         packed = packed[: counts.size]
         columns: list[Codes] = []
-        for _, size in reversed(keys):
+        for size in reversed(sizes):
             columns.insert(0, unpacked(packed, size))
         return columns, counts
-    frame = pl.DataFrame({str(i): numbers for i, (numbers, _) in enumerate(keys)})
+    frame = pl.DataFrame({str(i): key for i, key in enumerate(keys)})
     names = frame.columns
     frame = frame.group_by(names).len("rows").sort(names)
     return [frame[name].to_numpy().astype(np.int32) for name in names], frame["rows"].to_numpy().astype(np.int32)
 
 
-def in_text_order(column: Column, rows: Rows) -> tuple[npt.NDArray, pl.Series]:
-    """(codes of some rows, what they stand for), numbered in the order in which they are published.
+def _packed(sizes: Sequence[int], keys: Iterator[npt.NDArray]) -> Rows:
+    """Each combination of keys as one number."""
+    packed = next(keys).astype(np.int64)
+    for key, size in zip(keys, sizes[1:], strict=True):
+        packed *= size
+        packed += key
+    return packed
+
+
+class TextOrder(NamedTuple):
+    """The values of a column in the order in which they are published, and the place there of each code.
 
     That is the order of codes, but for bins: as numbers [500, 999] comes before [1000, 1499], as text after it.
     """
-    codes, values = column.codes[rows], column.coded
-    if values.is_sorted(nulls_last=True):
-        return codes, values
-    order = values.arg_sort(nulls_last=True).to_numpy()
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    return place[codes], values.gather(order)
+
+    values: pl.Series
+    place: Codes | None  # None: it is the order of codes
+
+    @classmethod
+    def of(cls, column: Column) -> TextOrder:
+        values = column.coded
+        if values.is_sorted(nulls_last=True):
+            return cls(values, None)
+        order = values.arg_sort(nulls_last=True).to_numpy()
+        place = np.empty(order.size, np.int32)
+        place[order] = np.arange(order.size)
+        return cls(values.gather(order), place)
+
+    def codes(self, column: Column, rows: Rows) -> Codes:
+        """The places of some rows."""
+        codes = column.codes[rows]
+        return codes if self.place is None else self.place[codes]
+
+
+def _numbers(kept: Kept, shown: Sequence[TextOrder], columns: Sequence[Column]) -> Iterator[Codes]:
+    yield kept.number
+    for order, column in zip(shown, columns, strict=True):
+        yield order.codes(column, kept.rows)
 
 
 def linked_counts(name: str, columns: Sequence[Column], policy: Policy, kept: Kept) -> Part:
     """`group`, the sensitive columns side by side, `count`."""
-    groups = int(kept.number.max(initial=0)) + 1
-    shown = [in_text_order(column, kept.rows) for column in columns]
-    keys, counts = counted([(kept.number, groups), *((codes, values.len()) for codes, values in shown)])
-    series = [values.gather(codes) for (_, values), codes in zip(shown, keys[1:], strict=True)]
-    frame = pl.DataFrame([pl.Series("group", keys[0]), *series, pl.Series("count", counts)])
-    return Part(name, (GROUP, *(column_info(column, kept.rows, policy) for column in columns), COUNT), frame)
+    infos = (GROUP, *(column_info(column, kept.rows, policy) for column in columns), COUNT)
+    shown = [TextOrder.of(column) for column in columns]
+    sizes = [int(kept.number.max(initial=0)) + 1, *(order.values.len() for order in shown)]
+    numbers = _numbers(kept, shown, columns)
+    del kept  # so that it is free once they are read
+    keys, counts = counted(sizes, numbers)
+    series = [order.values.gather(key) for order, key in zip(shown, keys[1:], strict=True)]
+    return Part(name, infos, pl.DataFrame([pl.Series("group", keys[0]), *series, pl.Series("count", counts)]))
 
 
 def unlinked_counts(name: str, columns: Sequence[Column], kept: Kept) -> Part:
@@ -180,7 +208,7 @@ def value_rows(columns: Sequence[tuple[Column, Kept]]) -> pl.DataFrame:
     for i, (column, kept) in enumerate(columns):
         place = texts[i].rank("ordinal").to_numpy().astype(np.int64) - 1
         size = int(kept.number.max(initial=0)) + 1
-        (number, spot), count = counted([(kept.number, size), (place[column.codes[kept.rows]], column.size)])
+        (number, spot), count = counted([size, column.size], [kept.number, place[column.codes[kept.rows]]])
         numbers.append(number)
         spots.append(spot + np.int32(before[i]))
         counts.append(count)

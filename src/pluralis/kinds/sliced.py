@@ -21,9 +21,9 @@ from pluralis.kinds.parts import (
     column_info,
     common_breaks,
     in_order,
-    kept_rows,
     large_groups,
     linked_counts,
+    numbered_rows,
     promised,
     unlinked_counts,
 )
@@ -52,7 +52,7 @@ def _cells(plan: Plan, table: Table, draw: Draw) -> dict[str, Cells]:
     published = Grouped.of(plan)
     groups: dict[str, Cells] = {}
     for i, slice in enumerate(plan.slices, 1):
-        groups[f"group_{i}"] = _numbers(kept_rows(slice.group_of, draw, _IDS.format(i)), published.rows, table.rows)
+        groups[f"group_{i}"] = _numbers(numbered_rows(slice.group_of, draw, _IDS.format(i)), published.rows, table.rows)
     plain = {column.name: Cells.of(column, published.rows) for column in table.named("plain")}
     return {**quasi_labels(plan, table, published), **plain, **groups}
 
@@ -67,12 +67,11 @@ def _numbers(kept: Kept, rows: Rows, size: int) -> Cells:
 
 def _slices(plan: Plan, table: Table, policy: Policy, draw: Draw) -> Iterator[Part]:
     for i, slice in enumerate(plan.slices, 1):
-        kept = kept_rows(slice.group_of, draw, _IDS.format(i))
-        secrets = [table[name] for name in slice.attributes]
+        name, secrets = f"slice_{i}", [table[name] for name in slice.attributes]
         if slice.linked:
-            yield linked_counts(f"slice_{i}", secrets, policy, kept)
+            yield linked_counts(name, secrets, policy, numbered_rows(slice.group_of, draw, _IDS.format(i)))
         else:
-            yield unlinked_counts(f"slice_{i}", secrets, kept)
+            yield unlinked_counts(name, secrets, numbered_rows(slice.group_of, draw, _IDS.format(i)))
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:

@@ -140,7 +140,7 @@ def _design(
         held = np.arange(column.size) if counts is None else np.flatnonzero(counts)
         place = np.zeros(column.size, np.int32)
         place[held] = np.arange(held.size)
-        values = tuple(column.values[code] for code in held)
+        values = tuple(column.values[code] for code in held.tolist())
         near = None if counts is None else blurred(counts[held], value_words(column, draw)[held] / 2.0**64, l)
         design = Design(values, l, near, true=None if counts is None else counts[held])
         _require_estimable(design, column)

@@ -96,7 +96,7 @@ class Sloms(Method):
             slices=tuple(
                 Slice(
                     attributes=tuple(column.name for column in columns),
-                    group_of=_in_table_order(mine, order),
+                    group_of=_in_table_order(mine, order).astype(np.int32),
                     linked=literal or not _known_within(columns, policy),
                 )
                 for columns, mine in zip(slicing.slices, groups, strict=True)
