@@ -36,7 +36,7 @@ class Slice:
     """
 
     attributes: tuple[str, ...]
-    group_of: npt.NDArray[np.int32]
+    group_of: npt.NDArray[np.int64] | npt.NDArray[np.int32]
     linked: bool = True
 
 
