@@ -37,7 +37,7 @@ def test_intervals_hold_their_numbers_and_nest(numbers: list[float]) -> None:
             low, high = read_interval(label)
             assert low <= number <= high
     nodes = tree.nodes()
-    assert np.array_equal(nodes, automatic_nodes(numbers))
+    assert np.array_equal(nodes, automatic_nodes(np.array(numbers)))
     for below, above in pairwise(nodes.T):
         assert len({*zip(below.tolist(), above.tolist(), strict=True)}) == below.max() + 1
     assert (np.diff(tree.share, axis=1) >= 0).all()
