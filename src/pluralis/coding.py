@@ -10,7 +10,8 @@ from __future__ import annotations
 import polars as pl
 import polars.selectors as cs
 
-SPELLED_OUT = ((cs.enum() | cs.categorical()).cast(pl.String), cs.by_dtype(pl.Int32).cast(pl.Int64))
+WIDE = cs.by_dtype(pl.Int32).cast(pl.Int64)
+SPELLED_OUT = ((cs.enum() | cs.categorical()).cast(pl.String), WIDE)
 
 
 def is_text(kind: pl.DataType) -> bool:
@@ -38,7 +39,7 @@ def unmarked(values: pl.Series) -> pl.Series:
 
 def coded_table(table: pl.DataFrame) -> pl.DataFrame:
     """A table with all its text as codes, and its numbers in 64 bits."""
-    return pl.DataFrame([coded(unmarked(column)) for column in table.with_columns(SPELLED_OUT[1])])
+    return pl.DataFrame([coded(unmarked(column)) for column in table.with_columns(WIDE)])
 
 
 def narrow(values: pl.Series) -> pl.Series:

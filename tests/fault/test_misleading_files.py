@@ -18,10 +18,11 @@ from pluralis.publish import publish
 from pluralis.release import read_release
 from tables import KEY, policy_of
 
-ROWS = pl.DataFrame({"age": [20, 30, 40, 50, 60, 70, 80, 90], "visits": [0, 1, 2, 3, 0, 1, 2, 3]})
-POLICY = policy_of(
-    {"age": {"role": "quasi", "type": "number"}, "visits": {"role": "sensitive", "type": "number", "l": 2}}
+ROWS = pl.DataFrame(
+    {"age": [20, 30, 40, 50, 60, 70, 80, 90], "stay": [1, 2, 3, 4, 5, 6, 7, 8], "visits": [0, 1, 0, 1, 0, 1, 0, 1]}
 )
+SECRET = {"role": "sensitive", "type": "number", "l": 2}
+POLICY = policy_of({"age": {"role": "quasi", "type": "number"}, "stay": SECRET, "visits": SECRET})
 
 
 @pytest.fixture
@@ -42,22 +43,28 @@ def replaced(folder: Path, data: bytes) -> Path:
 
 
 def one_value(folder: Path) -> pl.DataFrame:
-    """The table with a value in three of four rows of a group, out of order; 1/2 is promised."""
+    """One group, in order of `stay`, with 1 in six of its eight rows; 1/2 is promised."""
     rows = pl.read_parquet(folder / "microdata.parquet")
-    label = rows["age"][0]
-    return rows.head(4).with_columns(age=pl.lit(label), group=pl.lit(1, pl.Int64), visits=pl.Series([1, 1, 0, 1]))
+    return rows.with_columns(
+        age=pl.lit("*"),
+        group=pl.lit(1, pl.Int64),
+        stay=pl.Series([1, 2, 3, 4, 5, 6, 7, 8]),
+        visits=pl.Series([1, 1, 0, 1, 1, 0, 1, 1]),
+    )
 
 
-def test_what_parquet_says_of_its_order_is_not_believed(saved: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("marked", [False, True])
+def test_what_parquet_says_of_its_order_is_not_believed(saved: Path, tmp_path: Path, marked: bool) -> None:
     rows = one_value(saved)
     buffer = io.BytesIO()
     order = [pq.SortingColumn(rows.columns.index("visits"))]
-    pq.write_table(rows.to_arrow(), buffer, sorting_columns=order)
-    assert pl.read_parquet(io.BytesIO(buffer.getvalue()))["visits"].is_sorted()  # Polars believes it
+    pq.write_table(rows.to_arrow(), buffer, sorting_columns=order if marked else None)
+    assert pl.read_parquet(io.BytesIO(buffer.getvalue()))["visits"].is_sorted() == marked  # Polars believes it
     folder = replaced(saved, buffer.getvalue())
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "rows": 4}))
-    assert not audit(folder, allow_test=True).holds
+    verdict = audit(folder, allow_test=True)
+    assert [(finding.claim, finding.measured) for finding in verdict.failures] == [
+        ("knowing age: visits at most 1/2", 0.75)
+    ]
     assert not read_release(folder).tables["microdata"]["visits"].is_sorted()
     path = tmp_path / "input.parquet"
     path.write_bytes(buffer.getvalue())

@@ -57,7 +57,9 @@ def test_spellings_are_the_same_in_codes(texts):
 
 LETTERS = st.lists(st.sampled_from(["b", "c", None]), max_size=8)
 UNUSED = LETTERS.map(lambda words: pl.Series("x", words, dtype=pl.Enum(list("abcd"))))
-SHORT = st.lists(st.sampled_from([-128, 127, 0]), max_size=400).map(lambda n: pl.Series("x", n, dtype=pl.Int8))
+SHORT = st.lists(st.sampled_from([-128, 127, 0]), min_size=300, max_size=310).map(
+    lambda n: pl.Series("x", n, dtype=pl.Int8)
+)
 
 
 @given(TEXTS | WHOLE | UNUSED | SHORT)

@@ -176,7 +176,7 @@ class TextOrder(NamedTuple):
         return codes if self.place is None else self.place[codes]
 
 
-def _numbers(kept: Kept, shown: Sequence[TextOrder], columns: Sequence[Column]) -> Iterator[Codes]:
+def _keys(kept: Kept, shown: Sequence[TextOrder], columns: Sequence[Column]) -> Iterator[Codes]:
     yield kept.number
     for order, column in zip(shown, columns, strict=True):
         yield order.codes(column, kept.rows)
@@ -187,9 +187,9 @@ def linked_counts(name: str, columns: Sequence[Column], policy: Policy, kept: Ke
     infos = (GROUP, *(column_info(column, kept.rows, policy) for column in columns), COUNT)
     shown = [TextOrder.of(column) for column in columns]
     sizes = [int(kept.number.max(initial=0)) + 1, *(order.values.len() for order in shown)]
-    numbers = _numbers(kept, shown, columns)
+    wanted = _keys(kept, shown, columns)
     del kept  # so that it is free once they are read
-    keys, counts = counted(sizes, numbers)
+    keys, counts = counted(sizes, wanted)
     series = [order.values.gather(key) for order, key in zip(shown, keys[1:], strict=True)]
     return Part(name, infos, pl.DataFrame([pl.Series("group", keys[0]), *series, pl.Series("count", counts)]))
 
