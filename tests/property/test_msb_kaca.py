@@ -14,7 +14,8 @@ from naive_sloms import Kaca, Msb
 from pluralis.bucketize import bucketized, secrets_of
 from pluralis.errors import Infeasible
 from pluralis.kernels import kaca as kernel
-from pluralis.kernels.kaca import BITS, LEAF
+from pluralis.kernels.kaca import LEAF
+from pluralis.kernels.points import BITS
 from pluralis.methods import kaca as method
 from pluralis.methods import method_for
 from pluralis.plan import LEFT_OUT

@@ -24,25 +24,10 @@ import numpy.typing as npt
 from pluralis.apart import kept_apart
 from pluralis.demands import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
 from pluralis.eligibility import require_allowance
-from pluralis.kernels.kaca import (
-    BITS,
-    Climb,
-    Tree,
-    classes_of,
-    distinct,
-    growing_for,
-    inverse,
-    merge_classes,
-    numbers,
-    pack,
-    plant,
-    renumber,
-    sizes,
-    survey,
-    turns,
-)
+from pluralis.kernels.kaca import Climb, Tree, classes_of, growing_for, merge_classes, numbers, plant, survey
 from pluralis.kernels.models import Models, room_for
 from pluralis.kernels.order import stable_order
+from pluralis.kernels.points import BITS, distinct, inverse, pack, renumber, sizes, turns
 from pluralis.methods.base import Method
 from pluralis.plan import Plan, numbered
 from pluralis.policy import Policy
