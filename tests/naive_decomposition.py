@@ -7,7 +7,7 @@ values, the primary one first. Where the paper says "random" a drawn word decide
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from naive import givers
@@ -32,9 +32,16 @@ class Decomposed(NamedTuple):
 
 
 def decompose(
-    table: Table, policy: Policy, order: Sequence[int], draw: Draw, variant: str, primary: str | None = None
+    table: Table,
+    policy: Policy,
+    order: Sequence[int],
+    draw: Draw,
+    variant: str,
+    primary: str | None = None,
+    near: int = 4096,
 ) -> Decomposed:
-    return _Decomposition(table, policy, [int(row) for row in order], draw, variant, primary).run()
+    """`near`: among how many waiting rows to look for the best."""
+    return _Decomposition(table, policy, [int(row) for row in order], draw, variant, primary, near).run()
 
 
 def linkable(table: Table, primary: str, attribute: str, group: Sequence[int], rows: Sequence[int]) -> Counter[int]:
@@ -45,7 +52,7 @@ def linkable(table: Table, primary: str, attribute: str, group: Sequence[int], r
 
 class _Decomposition:
     def __init__(
-        self, table: Table, policy: Policy, order: Group, draw: Draw, variant: str, primary: str | None
+        self, table: Table, policy: Policy, order: Group, draw: Draw, variant: str, primary: str | None, near: int
     ) -> None:
         names = [column.name for column in table.sensitive]
         first = primary or min(names, key=lambda name: (-policy.l(name), name))
@@ -57,6 +64,9 @@ class _Decomposition:
         self.drawn = {row: i for i, row in enumerate(order)}
         self.vector = {row: tuple(int(table[name].codes[row]) for name in self.names) for row in order}
         self.person = None if table.person is None else {row: int(table.person[row]) for row in order}
+        counts = [Counter(vector[a] for vector in self.vector.values()) for a in range(len(self.ls))]
+        self.common = [{value for value, rows in count.items() if rows >= 2 * self.l} for count in counts]
+        self.near = near
         self.draw = draw
         self.literal = variant == "paper"
 
@@ -72,11 +82,25 @@ class _Decomposition:
     # Definition 5
 
     def penalty(self, vector: Vector, group: Group) -> int:
+        """P(t, G)."""
         total = 0
         for a in range(1, len(self.ls)):
             held = {self.vector[row][a] for row in group}
             if vector[a] in held and len(held) < self.ls[a]:
                 total += self.ls[a] - len(held)
+        return total
+
+    # beyond the paper
+
+    def excess(self, vector: Vector, group: Group) -> int:
+        """How many of the values the group holds in its share of rows already, or has enough without."""
+        total = 0
+        for a in range(1, len(self.ls)):
+            held = Counter(self.vector[row][a] for row in group)
+            if vector[a] in held:
+                total += held[vector[a]] >= max(self.l // self.ls[a], 1)
+            else:
+                total += len(self.common[a] & set(held)) >= self.ls[a]
         return total
 
     def buckets(self) -> dict[int, Group]:
@@ -118,23 +142,34 @@ class _Decomposition:
     # slack
 
     def slack_groups(self) -> list[Group]:
-        """Only buckets with more than (remaining - l) // l rows must give one; every other place is free."""
+        """Only buckets with more than (remaining - l) // l rows must give one; every other place is free.
+
+        A free one goes to the best of the first rows that wait, if these hold what is lacking.
+        """
         buckets = self.buckets()
         groups = []
         while sum(bool(bucket) for bucket in buckets.values()) >= self.l:
             later = (sum(map(len, buckets.values())) - self.l) // self.l
             group: Group = []
+            near = self.in_drawn_order(buckets.values())[: self.near]
             while len(group) < self.l:
                 used = {self.vector[row][0] for row in group}
                 unused = [bucket for value, bucket in buckets.items() if value not in used]
                 bound = [bucket for bucket in unused if len(bucket) > later]
                 giving = givers(unused, bound, self.l - len(group))
-                rows = sorted((row for bucket in giving for row in bucket), key=self.drawn.__getitem__)
-                group.append(min(rows, key=lambda row: self.penalty(self.vector[row], group)))
+                rows = self.in_drawn_order(giving)
+                good = [row for row in rows if row in near and self.penalty(self.vector[row], group) == 0]
+                if good and giving is unused:
+                    group.append(min(good, key=lambda row: self.excess(self.vector[row], group)))
+                else:
+                    group.append(min(rows, key=lambda row: self.penalty(self.vector[row], group)))
             for row in group:
                 buckets[self.vector[row][0]].remove(row)
             groups.append(group)
         return groups
+
+    def in_drawn_order(self, buckets: Iterable[Group]) -> Group:
+        return sorted((row for bucket in buckets for row in bucket), key=self.drawn.__getitem__)
 
     # Figure 1, lines 12-15
 

@@ -86,3 +86,21 @@ def test_four_attributes_are_published_and_audited(people: pl.DataFrame) -> None
     sets = release.tables["values"].group_by("group", "attribute").len()
     for name, l in FOUR.items():
         assert sets.filter(pl.col("attribute") == name)["len"].min() >= l
+
+
+def test_sets_stay_small_and_values_in_balance(people: pl.DataFrame) -> None:
+    """Of what each attribute asks for: fewer values too many than in the paper's sets, and nowhere a clear majority."""
+    table = encode(people, policy(FOUR))
+    sizes, shares = {}, {}
+    for variant in ("paper", "hardened"):
+        plan = Decomposition(variant=variant).plan(table, policy(FOUR), Draw(Key.test()))
+        for name in FOUR:
+            counts = np.zeros((plan.groups, table[name].size))
+            np.add.at(counts, (plan.group_of, table[name].codes), 1)
+            sizes[variant, name] = np.count_nonzero(counts, axis=1).mean()
+            shares[variant, name] = (counts.max(axis=1) / counts.sum(axis=1)).mean()
+    for name, l in FOUR.items():
+        assert sizes["hardened", name] <= l + 0.75
+        assert shares["hardened", name] <= 1 / l + 0.05
+    for name in ("education", "hours-per-week", "relationship"):
+        assert sizes["hardened", name] < sizes["paper", name] - 0.75

@@ -16,9 +16,9 @@ import pytest
 from naive_decomposition import linkable
 from pluralis.errors import AuditFailed, Infeasible
 from pluralis.kernels.decomposition import groups_for
-from pluralis.kernels.vectors import Held
+from pluralis.kernels.vectors import nothing_held
 from pluralis.methods.decomposition import Decomposition, vectors_of
-from pluralis.plan import LEFT_OUT, Plan
+from pluralis.plan import Plan
 from pluralis.policy import Policy
 from pluralis.publish import publish
 from pluralis.randomness import Draw, Key
@@ -198,7 +198,7 @@ def test_d4_from_the_groups_that_the_paper_would_print(literal, chosen):
     method = Decomposition()
     attributes = method._asked(table, asked)
     order = np.arange(5)  # a b b c c
-    held = Held(np.full(3, LEFT_OUT, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), attributes.ls)
+    held = nothing_held(attributes.sizes, attributes.ls, np.zeros(3, np.bool_))
     formed = np.array([[3, 1], [0, 4]])
     assert groups_for(vectors_of(attributes, order), held, formed, np.array([2]), literal).tolist() == [chosen]
 

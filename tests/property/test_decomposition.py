@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,7 @@ from pluralis.errors import Infeasible, PolicyError
 from pluralis.kernels.schedule import FEW, larger_than, max_l_schedule, resorted_schedule, tournament
 from pluralis.kernels.shuffle import order_of_words
 from pluralis.kinds import decomposed
-from pluralis.methods import method_for
+from pluralis.methods import decomposition, method_for
 from pluralis.methods.anatomy import Anatomy
 from pluralis.methods.decomposition import Decomposition
 from pluralis.plan import LEFT_OUT, Plan
@@ -120,17 +121,18 @@ def sets_of(case: Case, plan: Plan) -> list[dict[str, set[int]]]:
 # the literal version ------------------------------------------------------------------------------------------
 
 
-@given(case=cases(), variant=st.sampled_from(VARIANTS))
+@given(case=cases(), variant=st.sampled_from(VARIANTS), near=st.sampled_from([1, 5, 4096]))
 @settings(EXAMPLES, max_examples=400)
-def test_plans_are_the_literal_ones(case, variant):
-    assert_same_as_naive(case, variant)
+def test_plans_are_the_literal_ones(case, variant, near):
+    assert_same_as_naive(case, variant, near)
 
 
-def assert_same_as_naive(case: Case, variant: str) -> None:
-    plan = planned(case, variant)
+def assert_same_as_naive(case: Case, variant: str, near: int = 4096) -> None:
+    with patch.object(decomposition, "rows_near", lambda rows: near):
+        plan = planned(case, variant)
     primary = case.policy.publish.options.get("primary")
     try:
-        expected = naive_decomposition.decompose(case.table, case.policy, case.order, DRAW, variant, primary)
+        expected = naive_decomposition.decompose(case.table, case.policy, case.order, DRAW, variant, primary, near)
     except (naive_decomposition.Stuck, Infeasible):
         assert plan is None
         return
@@ -168,7 +170,8 @@ def test_larger_tables_agree_too(variant, values, ls, people):
     if people:
         columns["who"] = [rng.randrange(people) for _ in range(n)]
     case = case_of(columns, {f"s{i}": l for i, l in enumerate(ls)}, bool(people), suppress=0.5)
-    assert_same_as_naive(case, variant)
+    for near in (7, 60, 4096):
+        assert_same_as_naive(case, variant, near)
     assert planned(case, variant) is not None
 
 
@@ -181,7 +184,7 @@ def test_a_search_beyond_the_window_agrees():
         "s1": ["x" if drawn[row] < 140 else f"y{row % 3}" for row in range(n)],
         "s2": ["u" if drawn[row] % 2 else f"w{row % 2}" for row in range(n)],
     }
-    assert_same_as_naive(case_of(columns, {"s0": 3, "s1": 2, "s2": 2}), "hardened")
+    assert_same_as_naive(case_of(columns, {"s0": 3, "s1": 2, "s2": 2}), "hardened", near=128)
 
 
 # theorems -----------------------------------------------------------------------------------------------------

@@ -12,50 +12,75 @@ from numba import njit
 
 from pluralis.kernels.order import stable_order
 from pluralis.kernels.schedule import larger_than, play_again, tournament
-from pluralis.kernels.vectors import FORBIDDEN, NOBODY, begin, head, hold, least, penalty, plant
+from pluralis.kernels.vectors import (
+    FORBIDDEN,
+    LACKED,
+    NEW,
+    NOBODY,
+    begin,
+    head,
+    hold,
+    least,
+    lowest_price,
+    penalty,
+    plant,
+)
 
 STACK = 256  # nodes that a search can have waiting: two for each level of a tree of fewer than 100
-WINDOW = 128
 TRIES = 32
 
 
 class Window(NamedTuple):
-    """The first rows that wait, of all buckets, in drawn order: most searches need look no further."""
+    """The first rows that wait, of all buckets, in drawn order."""
 
     rows: np.ndarray
     vectors: np.ndarray
+    values: np.ndarray  # int64[row, attribute]: places in `Held.state`
     state: np.ndarray  # how many there are; the row to go on from
 
 
 @njit(cache=True)
-def _renew(window, vectors):
+def _renew(window, vectors, offset):
     """Forget rows that wait no longer, and let the next ones in."""
     count = 0
     for i in range(window.state[0]):
         if not vectors.taken[window.rows[i]]:
-            window.rows[count], window.vectors[count] = window.rows[i], window.vectors[i]
+            if count < i:
+                window.rows[count], window.vectors[count] = window.rows[i], window.vectors[i]
+                for a in range(offset.size):
+                    window.values[count, a] = window.values[i, a]
             count += 1
     row = window.state[1]
-    while count < WINDOW and row < vectors.taken.size:
+    while count < window.rows.size and row < vectors.taken.size:
         if not vectors.taken[row]:
             window.rows[count], window.vectors[count] = row, vectors.alike.kind_of[row]
+            for a in range(offset.size):
+                window.values[count, a] = offset[a] + vectors.values[window.vectors[count], a]
             count += 1
         row += 1
     window.state[:] = count, row
 
 
 @njit(cache=True)
-def _near(window, vectors, held, group):
-    """(0, row, vector) of the first row of the window without penalty, or (FORBIDDEN, …)."""
+def _near(window, held):
+    """(0, row, vector) of the first row of the window that has the least price, unless it lacks; or (FORBIDDEN, …)."""
+    best, cheapest, lowest = -1, LACKED, lowest_price(held)
     for i in range(window.state[0]):
-        if penalty(held, group, vectors.values[window.vectors[i]]) == 0:
-            return np.int64(0), window.rows[i], window.vectors[i]
-    return FORBIDDEN, NOBODY, np.int64(-1)
+        price = 0
+        for a in range(held.ls.size):
+            price += held.price[a, held.state[window.values[i, a]]]
+        if price < cheapest:
+            best, cheapest = i, price
+            if price == lowest:
+                break
+    if best < 0:
+        return FORBIDDEN, NOBODY, np.int64(-1)
+    return np.int64(0), window.rows[best], window.vectors[best]
 
 
 @njit(cache=True)
-def _bound_beyond(sizes, bound, held, group, places, limit):
-    """Slack: of the bound buckets only those with more rows than this may give the next row; 0 where any bucket may.
+def _bound_beyond(sizes, bound, held, places, limit):
+    """Slack: of the bound buckets only those with more rows than this may give the next row; -1 where any bucket may.
 
     A bucket with more than `limit` rows must give one to this group, or what remains is not eligible. While there are
     more places than such buckets, any bucket may give. Towards the end more buckets than places can be bound; then
@@ -63,17 +88,21 @@ def _bound_beyond(sizes, bound, held, group, places, limit):
     """
     waiting, fullest = 0, 0
     for bucket in bound:
-        if held.stamp[bucket] != group:
+        if held.state[bucket] == NEW:
             waiting += 1
             fullest = max(fullest, sizes[bucket])
     if waiting < places:
-        return 0
+        return -1
     return limit if waiting == places else fullest - 1
 
 
 @njit(cache=True)
-def form_by_slack(vectors, held, formed):
-    """Fill each group with the first rows of least penalty that slack allows; how many groups."""
+def form_by_slack(vectors, held, formed, near):
+    """Fill each group with rows that slack allows; how many groups.
+
+    Where any bucket may give, the next row is the first of least price among the first `near` that wait, if it repeats
+    no value while others are lacking. Else it is the first of least penalty among all that may be taken.
+    """
     l = formed.shape[1]
     tree = plant(vectors)
     alike = vectors.alike
@@ -82,25 +111,26 @@ def form_by_slack(vectors, held, formed):
     filled, left, group = np.sum(sizes > 0), alike.rows.size, 0
     room = np.empty(min(2 * l, sizes.size), np.int64)
     stack = np.empty(STACK, np.int64)
-    window = Window(np.empty(WINDOW, np.int64), np.empty(WINDOW, np.int64), np.zeros(2, np.int64))
+    values = np.empty((near, held.ls.size), np.int64)
+    window = Window(np.empty(near, np.int64), np.empty(near, np.int64), values, np.zeros(2, np.int64))
     while filled >= l:
         begin(held)
         limit = left // l - 1
         bound = room[: larger_than(sizes, top, limit, room)]
-        _renew(window, vectors)
+        _renew(window, vectors, held.offset)
         for place in range(l):
-            beyond = _bound_beyond(sizes, bound, held, group, l - place, limit)
+            beyond = _bound_beyond(sizes, bound, held, l - place, limit)
             best = (FORBIDDEN, NOBODY, np.int64(-1))
-            if beyond == 0:
-                best = _near(window, vectors, held, group)
+            if beyond < 0:
+                best = _near(window, held)
                 if best[0] > 0:
-                    best = least(vectors, tree, held, group, 0, stack, best)
+                    best = least(vectors, tree, held, 0, stack, best)
             else:
                 for bucket in bound:
-                    if sizes[bucket] > beyond and held.stamp[bucket] != group:
-                        best = least(vectors, tree, held, group, tree.root[bucket], stack, best)
+                    if sizes[bucket] > beyond and held.state[bucket] == NEW:
+                        best = least(vectors, tree, held, tree.root[bucket], stack, best)
             formed[group, place] = best[1]
-            hold(held, group, vectors.values[best[2]])
+            hold(held, vectors.values[best[2]])
         for row in formed[group]:
             bucket = alike.bucket_of[alike.kind_of[row]]
             vectors.taken[row] = True
@@ -122,24 +152,24 @@ def mixed(word, step):
 
 
 @njit(cache=True)
-def _any_of_least(values, held, group, among, word):
+def _any_of_least(values, held, among, word):
     """A drawn one of those vectors that have least penalty.
 
     Vectors are drawn until one costs nothing; after some tries all are scored, and one of the best is drawn.
     """
     for step in range(TRIES):
         vector = among[np.int64(mixed(word, step) % np.uint64(among.size))]
-        if penalty(held, group, values[vector]) == 0:
+        if penalty(held, values[vector]) == 0:
             return vector
     cost, ties = FORBIDDEN, 0
     for vector in among:
-        paid = penalty(held, group, values[vector])
+        paid = penalty(held, values[vector])
         if paid < cost:
             cost, ties = paid, 0
         ties += paid == cost
     skip = np.int64(mixed(word, TRIES) % np.uint64(ties))
     for vector in among:
-        if penalty(held, group, values[vector]) == cost:
+        if penalty(held, values[vector]) == cost:
             if skip == 0:
                 return vector
             skip -= 1
@@ -196,10 +226,10 @@ def form_as_printed(vectors, held, schedule, words, formed):
                 row = _in(free, bucket)[np.int64(word % np.uint64(free.left[bucket]))]
                 vector = alike.kind_of[row]
             else:
-                vector = _any_of_least(vectors.values, held, group, _in(open_, bucket), word)
+                vector = _any_of_least(vectors.values, held, _in(open_, bucket), word)
                 row = head(vectors, vector)
             formed[group, i] = row
-            hold(held, group, vectors.values[vector])
+            hold(held, vectors.values[vector])
             vectors.taken[row] = True
             _take_out(free, bucket, row)
             if head(vectors, vector) == NOBODY:
@@ -214,23 +244,21 @@ def groups_for(vectors, held, formed, rows, literal):
     """
     kind_of, values = vectors.alike.kind_of, vectors.values
     chosen = np.full(rows.size, -1, np.int64)
-    mark = -1
     for i in range(rows.size):
         mine = values[kind_of[rows[i]]]
         best = (np.int64(2), FORBIDDEN)
         for group in range(formed.shape[0]):
-            mark -= 1
             begin(held)
             for row in formed[group]:
-                hold(held, mark, values[kind_of[row]])
+                hold(held, values[kind_of[row]])
             crowded = np.int64(0)
             for j in range(i):
                 if chosen[j] == group:
-                    hold(held, mark, values[kind_of[rows[j]]])
+                    hold(held, values[kind_of[rows[j]]])
                     crowded = np.int64(not literal)
             if literal:
-                held.cost[0] = 0
-            cost = penalty(held, mark, mine)
+                held.lack[0] = 0
+            cost = penalty(held, mine)
             if cost < FORBIDDEN and (crowded, cost) < best:
                 best = (crowded, cost)
                 chosen[i] = group

@@ -24,6 +24,8 @@ LEAF = 8
 MIXED = -1  # vectors below a node differ in this attribute
 NOBODY = np.iinfo(np.int64).max
 FORBIDDEN = np.int64(1) << 40
+NEW, HELD, FULL = 0, 1, 2  # what a group has of a value: nothing, some rows, as many as it should have
+LACKED = 1 << 20  # a value that is lacking, in values that are too many
 
 
 class Vectors(NamedTuple):
@@ -48,12 +50,24 @@ class Tree(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What the group under construction holds, and what each attribute's repetition costs."""
+    """What the group under construction holds, and what the next row's values cost.
 
-    stamp: np.ndarray  # int64[value of any attribute]: the last group that held it
-    offset: np.ndarray  # int64[attribute]: where an attribute's values begin in `stamp`
-    cost: np.ndarray  # int64[attribute]: FORBIDDEN for the primary one, else l_i - |G.S^i| until that is 0
+    The values of all attributes stand one after the other: those of attribute a from offset[a] on.
+    """
+
+    state: np.ndarray  # int64[value]: NEW, HELD or FULL
+    times: np.ndarray  # int64[value]: the rows that hold it, unless it is NEW
+    common: np.ndarray  # bool[value]: l_i of these are enough
+    offset: np.ndarray  # int64[attribute]
     ls: np.ndarray
+    most: np.ndarray  # int64[attribute]: the rows that should hold one value
+    values: np.ndarray  # int64[attribute]: how many are held
+    enough: np.ndarray  # int64[attribute]: how many of them are common
+    full: np.ndarray  # int64[attribute]: how many of them are FULL
+    lack: np.ndarray  # int64[attribute, state]: P(t, G) of Definition 5; FORBIDDEN for a second primary value
+    price: np.ndarray  # int64[attribute, state]: LACKED times that, and 1 for what is too much
+    marked: np.ndarray  # int64: values that are not NEW
+    count: np.ndarray  # int64[1]: how many
 
 
 def kinds_of(
@@ -200,34 +214,75 @@ def _learn(tree, leaf, first):
 
 
 @njit(cache=True)
-def penalty(held, group, values):
+def penalty(held, values):
     """P(t, G) of Definition 5 for a row that holds these values; FORBIDDEN or more where it may not join."""
     total = 0
-    for a in range(held.cost.size):
-        if held.cost[a] > 0 and values[a] != MIXED and held.stamp[held.offset[a] + values[a]] == group:
-            total += held.cost[a]
+    for a in range(values.size):
+        if values[a] != MIXED:
+            total += held.lack[a, held.state[held.offset[a] + values[a]]]
     return total
+
+
+def nothing_held(sizes, ls, common):
+    """A group without rows, of attributes with so many values; no value should fill more than 1/l_i of its l rows."""
+    count, room = len(sizes), sum(sizes)
+    offset = np.cumsum([0, *sizes[:-1]])
+    most = np.maximum(ls[0] // ls, 1)
+    state, times, marked = (np.zeros(room, np.int64) for _ in range(3))
+    counts = (np.zeros(count, np.int64) for _ in range(3))
+    costs = (np.zeros((count, 3), np.int64) for _ in range(2))
+    return Held(state, times, common, offset, ls, most, *counts, *costs, marked, np.zeros(1, np.int64))
 
 
 @njit(cache=True)
 def begin(held):
     """Nothing is held yet, so nothing can be repeated."""
-    held.cost[:] = held.ls
-    held.cost[0] = FORBIDDEN
+    for value in held.marked[: held.count[0]]:
+        held.state[value] = NEW
+    held.count[0] = 0
+    held.values[:], held.enough[:], held.full[:] = 0, 0, 0
+    for a in range(held.ls.size):
+        _set_costs(held, a)
 
 
 @njit(cache=True)
-def hold(held, group, values):
+def hold(held, values):
     """The group holds these values too."""
-    for a in range(held.cost.size):
-        if held.stamp[held.offset[a] + values[a]] != group:
-            held.stamp[held.offset[a] + values[a]] = group
-            if a > 0 and held.cost[a] > 0:
-                held.cost[a] -= 1
+    for a in range(held.ls.size):
+        value = held.offset[a] + values[a]
+        if held.state[value] == NEW:
+            held.marked[held.count[0]] = value
+            held.count[0] += 1
+            held.times[value] = 0
+            held.values[a] += 1
+            held.enough[a] += held.common[value]
+            held.state[value] = HELD
+        held.times[value] += 1
+        if held.times[value] == held.most[a]:
+            held.state[value] = FULL
+            held.full[a] += 1
+        _set_costs(held, a)
 
 
 @njit(cache=True)
-def least(vectors, tree, held, group, root, stack, best):
+def _set_costs(held, a):
+    again = FORBIDDEN if a == 0 else max(held.ls[a] - held.values[a], 0)
+    held.lack[a, HELD] = held.lack[a, FULL] = again
+    held.price[a, NEW] = held.enough[a] >= held.ls[a]
+    held.price[a, HELD], held.price[a, FULL] = LACKED * again, LACKED * again + 1
+
+
+@njit(cache=True)
+def lowest_price(held):
+    """What no row can fall below: values are too many if no held one is welcome, and no new one either."""
+    total = 0
+    for a in range(1, held.ls.size):
+        total += held.full[a] == held.values[a] and held.enough[a] >= held.ls[a]
+    return total
+
+
+@njit(cache=True)
+def least(vectors, tree, held, root, stack, best):
     """(penalty, row, vector) of the first row of least penalty below `root`, if it comes before `best`.
 
     Nodes learn of taken rows when a search comes by, not before: a row too early in `first` is still a bound.
@@ -241,7 +296,7 @@ def least(vectors, tree, held, group, root, stack, best):
         first = tree.first[node]
         if first == NOBODY or (cost == 0 and first >= row):
             continue
-        bound = penalty(held, group, tree.shared[node])
+        bound = penalty(held, tree.shared[node])
         if bound > cost or (bound == cost and first >= row):
             continue
         left = tree.left[node]
@@ -256,7 +311,7 @@ def least(vectors, tree, held, group, root, stack, best):
             first = head(vectors, vector)
             earliest = min(earliest, first)
             if first != NOBODY:
-                paid = penalty(held, group, vectors.values[vector])
+                paid = penalty(held, vectors.values[vector])
                 if paid < cost or (paid == cost and first < row):
                     cost, row, found = paid, first, vector
         _learn(tree, node, earliest)

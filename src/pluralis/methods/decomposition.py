@@ -5,8 +5,9 @@ Paper      Ye, Liu, Lv, Feng: Decomposition: Privacy Preservation for Multiple S
 Words      primary = the sensitive attribute whose values make the buckets; vector = the sensitive values of a row;
            residual = rows left when fewer than l buckets remain; added = "noise", values that no row of a group holds.
 Departs    `variant: hardened` lets any bucket give the next row as long as what remains is eligible (slack, as in
-           BSGI), puts residual rows only where their primary value is not yet, and merges or leaves out groups for
-           which linkable values run out. `variant: paper` is Figure 1; what it leaves open is decided in
+           BSGI), keeps sets from growing beyond what is asked and values from filling more than 1/l_i of a group where
+           there is a choice, puts residual rows only where their primary value is not yet, and merges or leaves out
+           groups for which linkable values run out. `variant: paper` is Figure 1; what it leaves open is decided in
            docs/methods/decomposition.md. Both keep rows of one person apart.
 
 Theorem (hardened; no primary value in more than n/l rows): every group holds l or more rows, each of another primary
@@ -39,7 +40,7 @@ from pluralis.kernels.noise import (
 )
 from pluralis.kernels.place import Groups, chains
 from pluralis.kernels.schedule import resorted_schedule
-from pluralis.kernels.vectors import Held, Vectors, kinds_of, waiting
+from pluralis.kernels.vectors import Vectors, kinds_of, nothing_held, waiting
 from pluralis.methods.base import Method
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
@@ -123,8 +124,7 @@ class Decomposition(Method):
     def grouped(self, vectors: Vectors, asked: Asked, draw: Draw) -> Rows:
         """The group of every row, whoever it is."""
         l, rows = int(asked.ls[0]), vectors.alike.rows.size
-        before = np.concatenate([[0], np.cumsum(asked.sizes)])
-        held = Held(np.full(before[-1], LEFT_OUT, np.int64), before[:-1], np.zeros_like(asked.ls), asked.ls)
+        held = nothing_held(asked.sizes, asked.ls, common_values(vectors, asked))
         if self.variant == "paper":
             buckets = np.diff(vectors.alike.starts[vectors.alike.first])
             schedule = resorted_schedule(buckets, l)
@@ -132,7 +132,7 @@ class Decomposition(Method):
             form_as_printed(vectors, held, schedule, draw.words(schedule.size, "picks"), formed)
         else:
             formed = np.empty((rows // l, l), np.int64)
-            formed = formed[: form_by_slack(vectors, held, formed)]
+            formed = formed[: form_by_slack(vectors, held, formed, rows_near(rows))]
         group_of = np.full(rows, LEFT_OUT, np.int64)
         group_of[formed] = np.arange(formed.shape[0])[:, None]
         residual = np.flatnonzero(~vectors.taken)
@@ -178,6 +178,19 @@ def vectors_of(asked: Asked, order: Rows) -> Vectors:
         kinds = kinds[order]
     vectors: Vectors = waiting(kinds, values, asked.sizes[0])
     return vectors
+
+
+def rows_near(rows: int) -> int:
+    """Among how many waiting rows to look for the best: thousands in small tables, fewer where that would take long."""
+    return max(128, min(4096, 2**26 // max(rows, 1)))
+
+
+def common_values(vectors: Vectors, asked: Asked) -> npt.NDArray[np.bool_]:
+    """Whether a value stands in twice as many rows as a group has: l_i of these leave each other in doubt."""
+    rows = np.diff(vectors.alike.starts)
+    counts = [np.bincount(vectors.values[:, a], rows, size) for a, size in enumerate(asked.sizes)]
+    common: npt.NDArray[np.bool_] = np.concatenate(counts) >= 2 * asked.ls[0]
+    return common
 
 
 class Sets:
