@@ -22,6 +22,7 @@ from pluralis.kernels.vectors import (
     hold,
     least,
     lowest_price,
+    nobody,
     penalty,
     plant,
 )
@@ -31,41 +32,73 @@ TRIES = 32
 
 
 class Window(NamedTuple):
-    """The first rows that wait, of all buckets, in drawn order."""
+    """The first rows that wait, of all buckets, in drawn order. Those that were taken stay for a while, as nobody."""
 
     rows: np.ndarray
     vectors: np.ndarray
     values: np.ndarray  # int64[row, attribute]: places in `Held.state`
-    state: np.ndarray  # how many there are; the row to go on from
+    state: np.ndarray  # int64[4]: where it begins and ends; how many rows wait; the row to go on from
 
 
 @njit(cache=True)
-def _renew(window, vectors, offset):
-    """Forget rows that wait no longer, and let the next ones in."""
-    count = 0
-    for i in range(window.state[0]):
-        if not vectors.taken[window.rows[i]]:
-            if count < i:
-                window.rows[count], window.vectors[count] = window.rows[i], window.vectors[i]
-                for a in range(offset.size):
-                    window.values[count, a] = window.values[i, a]
-            count += 1
-    row = window.state[1]
-    while count < window.rows.size and row < vectors.taken.size:
+def _window(near, l, attributes):
+    room = near + near // 4 + l
+    values = np.empty((room, attributes), np.int64)
+    return Window(np.empty(room, np.int64), np.empty(room, np.int64), values, np.zeros(4, np.int64))
+
+
+@njit(cache=True)
+def _renew(window, vectors, held, near):
+    """Let the next rows in, until so many wait."""
+    start, end, wait, row = window.state
+    if end + near - wait > window.rows.size:
+        start, end = 0, _forget_taken(window, held)
+    while start < end and window.values[start, 0] == nobody(held):
+        start += 1
+    while wait < near and row < vectors.taken.size:
         if not vectors.taken[row]:
-            window.rows[count], window.vectors[count] = row, vectors.alike.kind_of[row]
-            for a in range(offset.size):
-                window.values[count, a] = offset[a] + vectors.values[window.vectors[count], a]
-            count += 1
+            window.rows[end], window.vectors[end] = row, vectors.alike.kind_of[row]
+            for a in range(held.ls.size):
+                window.values[end, a] = held.offset[a] + vectors.values[window.vectors[end], a]
+            end += 1
+            wait += 1
         row += 1
-    window.state[:] = count, row
+    window.state[:] = start, end, wait, row
+
+
+@njit(cache=True)
+def _forget_taken(window, held):
+    """Where the window ends without them."""
+    kept = 0
+    for i in range(window.state[0], window.state[1]):
+        if window.values[i, 0] != nobody(held):
+            window.rows[kept], window.vectors[kept] = window.rows[i], window.vectors[i]
+            for a in range(held.ls.size):
+                window.values[kept, a] = window.values[i, a]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
+def _take(window, row, held):
+    """A row waits no longer."""
+    low, high = window.state[0], window.state[1]
+    while low < high:
+        middle = (low + high) // 2
+        if window.rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    if low < window.state[1] and window.rows[low] == row:
+        window.values[low, 0] = nobody(held)
+        window.state[2] -= 1
 
 
 @njit(cache=True)
 def _near(window, held):
     """(0, row, vector) of the first row of the window that has the least price, unless it lacks; or (FORBIDDEN, …)."""
     best, cheapest, lowest = -1, LACKED, lowest_price(held)
-    for i in range(window.state[0]):
+    for i in range(window.state[0], window.state[1]):
         price = 0
         for a in range(held.ls.size):
             price += held.price[a, held.state[window.values[i, a]]]
@@ -111,13 +144,12 @@ def form_by_slack(vectors, held, formed, near):
     filled, left, group = np.sum(sizes > 0), alike.rows.size, 0
     room = np.empty(min(2 * l, sizes.size), np.int64)
     stack = np.empty(STACK, np.int64)
-    values = np.empty((near, held.ls.size), np.int64)
-    window = Window(np.empty(near, np.int64), np.empty(near, np.int64), values, np.zeros(2, np.int64))
+    window = _window(near, l, held.ls.size)
     while filled >= l:
         begin(held)
         limit = left // l - 1
         bound = room[: larger_than(sizes, top, limit, room)]
-        _renew(window, vectors, held.offset)
+        _renew(window, vectors, held, near)
         for place in range(l):
             beyond = _bound_beyond(sizes, bound, held, l - place, limit)
             best = (FORBIDDEN, NOBODY, np.int64(-1))
@@ -134,6 +166,7 @@ def form_by_slack(vectors, held, formed, near):
         for row in formed[group]:
             bucket = alike.bucket_of[alike.kind_of[row]]
             vectors.taken[row] = True
+            _take(window, row, held)
             sizes[bucket] -= 1
             filled -= sizes[bucket] == 0
             play_again(sizes, top, bucket)

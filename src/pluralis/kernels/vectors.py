@@ -55,7 +55,7 @@ class Held(NamedTuple):
     The values of all attributes stand one after the other: those of attribute a from offset[a] on.
     """
 
-    state: np.ndarray  # int64[value]: NEW, HELD or FULL
+    state: np.ndarray  # int64[value]: NEW, HELD or FULL; and one more, a bucket of which no row can be taken
     times: np.ndarray  # int64[value]: the rows that hold it, unless it is NEW
     common: np.ndarray  # bool[value]: l_i of these are enough
     offset: np.ndarray  # int64[attribute]
@@ -228,10 +228,17 @@ def nothing_held(sizes, ls, common):
     count, room = len(sizes), sum(sizes)
     offset = np.cumsum([0, *sizes[:-1]])
     most = np.maximum(ls[0] // ls, 1)
-    state, times, marked = (np.zeros(room, np.int64) for _ in range(3))
+    state = np.append(np.full(room, NEW, np.int64), HELD)
+    times, marked = np.zeros(room, np.int64), np.empty(room, np.int64)
     counts = (np.zeros(count, np.int64) for _ in range(3))
     costs = (np.zeros((count, 3), np.int64) for _ in range(2))
     return Held(state, times, common, offset, ls, most, *counts, *costs, marked, np.zeros(1, np.int64))
+
+
+@njit(cache=True)
+def nobody(held):
+    """The place in `state` of a bucket of which no row can be taken."""
+    return held.state.size - 1
 
 
 @njit(cache=True)
