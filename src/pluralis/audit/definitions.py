@@ -24,7 +24,7 @@ import polars as pl
 
 from pluralis.coding import coded, is_text
 
-Numbers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.integer]
 _ROUNDING = 1e-9
 
 
@@ -166,8 +166,10 @@ def counted(
         packed *= size
         packed += place
     del place
-    order = np.argsort(packed, kind="stable") if (packed[1:] < packed[:-1]).any() else None
-    packed = packed if order is None else packed[order]
+    order = None
+    if (packed[1:] < packed[:-1]).any():
+        order = _in_32_bits(np.argsort(packed, kind="stable"))
+        packed = packed[order]
     first = starts_of(packed)
     number = packed[first]
     del packed  # before more of the same size is made
@@ -177,24 +179,28 @@ def counted(
     del order
     if people is None:
         return number, np.diff(first, append=rows.height), row
-    return number, np.add.reduceat(people.astype(np.int64, copy=False), first), row
+    return number, np.add.reduceat(people, first, dtype=np.int64), row
 
 
 def starts_of(numbers: npt.NDArray[np.integer]) -> Numbers:
     """Where each number stands first; equal ones stand side by side."""
     new = np.ones(numbers.size, np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
-    return np.flatnonzero(new)
+    return _in_32_bits(np.flatnonzero(new))
 
 
-def placed(series: pl.Series) -> npt.NDArray[np.integer]:
+def _in_32_bits(places: Numbers) -> Numbers:
+    return places.astype(np.int32) if places.max(initial=0) < 2**31 else places
+
+
+def placed(series: pl.Series) -> Numbers:
     """A number for each value, in their order; not many more numbers than rows."""
     if series.dtype in (pl.Int64, pl.Int32) and not series.null_count():
         numbers = series.to_numpy()
         if series.is_sorted():
             return np.cumsum(np.diff(numbers, prepend=numbers[:1]) > 0, dtype=np.int32)
         if int(numbers.max()) - int(numbers.min()) <= numbers.size:
-            offsets: npt.NDArray[np.integer] = numbers - numbers.min()
+            offsets: Numbers = numbers - numbers.min()
             return offsets
     if is_text(series.dtype):
         series = coded(series)

@@ -67,7 +67,7 @@ class Held(NamedTuple):
     lack: np.ndarray  # int64[attribute, state]: P(t, G) of Definition 5; FORBIDDEN for a second primary value
     price: np.ndarray  # int64[attribute, state]: LACKED times that, and 1 for what is too much
     marked: np.ndarray  # int64: values that are not NEW
-    count: np.ndarray  # int64[1]: how many
+    marks: np.ndarray  # int64[1]: how many
 
 
 def kinds_of(
@@ -244,9 +244,9 @@ def nobody(held):
 @njit(cache=True)
 def begin(held):
     """Nothing is held yet, so nothing can be repeated."""
-    for value in held.marked[: held.count[0]]:
+    for value in held.marked[: held.marks[0]]:
         held.state[value] = NEW
-    held.count[0] = 0
+    held.marks[0] = 0
     held.values[:], held.enough[:], held.full[:] = 0, 0, 0
     for a in range(held.ls.size):
         _set_costs(held, a)
@@ -258,8 +258,8 @@ def hold(held, values):
     for a in range(held.ls.size):
         value = held.offset[a] + values[a]
         if held.state[value] == NEW:
-            held.marked[held.count[0]] = value
-            held.count[0] += 1
+            held.marked[held.marks[0]] = value
+            held.marks[0] += 1
             held.times[value] = 0
             held.values[a] += 1
             held.enough[a] += held.common[value]
