@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +89,22 @@ def test_what_classes_hold_is_counted_in_any_order(rows, in_order, by_people):
     assert {rows[at][:2]: int(n) for at, n in zip(row, held, strict=True)} == wanted
     assert [rows[at][:2] for at in row] == sorted(wanted)
     assert [number[i] == number[0] for i in range(number.size)] == [key[0] == min(wanted)[0] for key in sorted(wanted)]
+
+
+@pytest.mark.parametrize("columns", [1, 4, 5, 6, 7, 12])
+def test_classes_of_many_columns_are_counted(columns):
+    """Of a thousand values: soon a class, its value and its row do not fit into 64 bits, then not even the class."""
+    names = [f"q{i}" for i in range(columns)]
+    random = np.random.default_rng(columns)
+    some = pl.DataFrame({name: random.permutation(1000) for name in [*names, "x"]})
+    frame = some[random.integers(0, 1000, 3000)].with_columns(x=pl.Series(random.integers(0, 3, 3000)))
+    number, held, row = counted(frame, names, "x")
+    wanted = Counter(frame.rows())
+    found = [frame.row(int(at)) for at in row]
+    assert found == sorted(wanted)
+    assert held.tolist() == [wanted[key] for key in found]
+    classes = sorted({key[:-1] for key in wanted})
+    assert np.unique(number, return_inverse=True)[1].tolist() == [classes.index(key[:-1]) for key in found]
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["a", "b", None])), min_size=1, max_size=8), st.booleans())

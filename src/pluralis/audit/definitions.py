@@ -157,7 +157,7 @@ def counted(
     rows: pl.DataFrame, classes: list[str], attribute: str, count: str | None = None
 ) -> tuple[Numbers, Numbers, Numbers]:
     """For each class and value, in order: the number of the class, how many people hold the value, one of its rows."""
-    packed = np.zeros(rows.height, np.int64)
+    packed: Numbers = np.zeros(rows.height, np.int64)
     for name in [*classes, attribute]:
         place = placed(rows[name])
         size = int(place.max(initial=0)) + 1
@@ -166,20 +166,32 @@ def counted(
         packed *= size
         packed += place
     del place
-    order = None
-    if (packed[1:] < packed[:-1]).any():
-        order = _in_32_bits(np.argsort(packed, kind="stable"))
-        packed = packed[order]
+    packed, order = _sorted(packed)
     first = starts_of(packed)
     number = packed[first]
     del packed  # before more of the same size is made
-    number //= size
-    people = None if count is None else rows[count].to_numpy()[slice(None) if order is None else order]
-    row = first if order is None else order[first]
-    del order
-    if people is None:
-        return number, np.diff(first, append=rows.height), row
-    return number, np.add.reduceat(people, first, dtype=np.int64), row
+    number = _in_32_bits(number // size)
+    if count is None:
+        held = np.diff(first, append=rows.height)
+    else:
+        people = rows[count].to_numpy()
+        held = np.add.reduceat(people if order is None else people[order], first, dtype=np.int64)
+    return number, held, first if order is None else order[first]
+
+
+def _sorted(keys: Numbers) -> tuple[Numbers, Numbers | None]:
+    """The keys in order, and where each stood, equal ones as they stood; None where they were in order."""
+    if not (keys[1:] < keys[:-1]).any():
+        return keys, None
+    if int(keys.max()) < 2**62 // keys.size:  # each key with its place, in the memory that it has
+        keys *= keys.size
+        keys += np.arange(keys.size)
+        keys.sort()
+        order = _in_32_bits(keys % keys.size)
+        keys //= keys.size
+        return keys, order
+    order = _in_32_bits(np.argsort(keys, kind="stable"))
+    return keys[order], order
 
 
 def starts_of(numbers: npt.NDArray[np.integer]) -> Numbers:
