@@ -20,7 +20,8 @@ from pluralis.spelling import cores, same_text
 
 WORDS = st.sampled_from(["", "flu", "Flu", "flu ", "asthma", "Ärzte", "日", "\U0001f600", "ﬂu", None])
 TEXTS = st.lists(WORDS, max_size=12).map(lambda words: pl.Series("x", words, dtype=pl.String))
-NUMBERS = st.lists(st.sampled_from([0, 1, -1, 7, 2**31 - 1, -(2**31), 2**31, -(2**62), None]), max_size=12)
+ENDS = [2**31 - 1, -(2**31), 2**31, -(2**62), 2**62, 2**63 - 1, -(2**63)]
+NUMBERS = st.lists(st.sampled_from([0, 1, -1, 7, *ENDS, None]), max_size=12)
 WHOLE = NUMBERS.map(lambda numbers: pl.Series("x", numbers, dtype=pl.Int64))
 
 
@@ -89,6 +90,13 @@ def test_what_classes_hold_is_counted_in_any_order(rows, in_order, by_people):
     assert {rows[at][:2]: int(n) for at, n in zip(row, held, strict=True)} == wanted
     assert [rows[at][:2] for at in row] == sorted(wanted)
     assert [number[i] == number[0] for i in range(number.size)] == [key[0] == min(wanted)[0] for key in sorted(wanted)]
+
+
+@given(WHOLE)
+def test_numbers_are_told_apart_however_far_apart_they_are(numbers):
+    for series in (numbers, numbers.sort(nulls_last=True)):
+        places = placed(series).tolist()
+        assert len(set(zip(places, series, strict=True))) == len(set(places)) == series.n_unique()
 
 
 @pytest.mark.parametrize("columns", [1, 4, 5, 6, 7, 12])

@@ -194,15 +194,21 @@ def _sorted(keys: Numbers) -> tuple[Numbers, Numbers | None]:
     return keys[order], order
 
 
-def starts_of(numbers: npt.NDArray[np.integer]) -> Numbers:
+def starts_of(numbers: Numbers) -> Numbers:
     """Where each number stands first; equal ones stand side by side."""
+    return _in_32_bits(np.flatnonzero(_new(numbers)))
+
+
+def _new(numbers: Numbers) -> npt.NDArray[np.bool_]:
+    """Whether a number is another than the one before it. Nothing is subtracted: numbers can be far apart."""
     new = np.ones(numbers.size, np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
-    return _in_32_bits(np.flatnonzero(new))
+    return new
 
 
-def _in_32_bits(places: Numbers) -> Numbers:
-    return places.astype(np.int32) if places.max(initial=0) < 2**31 else places
+def _in_32_bits(numbers: Numbers) -> Numbers:
+    """Numbers from 0 in half the memory, if they fit."""
+    return numbers.astype(np.int32) if numbers.max(initial=0) < 2**31 else numbers
 
 
 def placed(series: pl.Series) -> Numbers:
@@ -210,7 +216,7 @@ def placed(series: pl.Series) -> Numbers:
     if series.dtype in (pl.Int64, pl.Int32) and not series.null_count():
         numbers = series.to_numpy()
         if series.is_sorted():
-            return np.cumsum(np.diff(numbers, prepend=numbers[:1]) > 0, dtype=np.int32)
+            return np.cumsum(_new(numbers), dtype=np.int32) - 1
         if int(numbers.max()) - int(numbers.min()) <= numbers.size:
             offsets: Numbers = numbers - numbers.min()
             return offsets
