@@ -6,9 +6,10 @@ every start. No kernel here needs it, so the answer, yes, is given at once; what
 
 from numba.np import linalg
 
-_ask, linalg.ensure_blas = linalg.ensure_blas, lambda: None
-try:
-    from numba.np import arraymath  # asks as it is loaded
-finally:
-    linalg.ensure_blas = _ask
-vars(arraymath)["ensure_blas"] = _ask
+if hasattr(linalg, "ensure_blas"):
+    _ask, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    try:
+        from numba.np import arraymath  # asks as it is loaded
+    finally:
+        linalg.ensure_blas = _ask
+    vars(arraymath)["ensure_blas"] = _ask
