@@ -42,6 +42,7 @@ class Window(NamedTuple):
 
 @njit(cache=True)
 def _window(near, l, attributes):
+    """An empty one: so many rows may wait in it, and some that were taken may stay."""
     room = near + near // 4 + l
     values = np.empty((room, attributes), np.int64)
     return Window(np.empty(room, np.int64), np.empty(room, np.int64), values, np.zeros(4, np.int64))

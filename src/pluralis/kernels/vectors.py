@@ -225,14 +225,22 @@ def penalty(held, values):
 
 def nothing_held(sizes, ls, common):
     """A group without rows, of attributes with so many values; no value should fill more than 1/l_i of its l rows."""
-    count, room = len(sizes), sum(sizes)
-    offset = np.cumsum([0, *sizes[:-1]])
-    most = np.maximum(ls[0] // ls, 1)
-    state = np.append(np.full(room, NEW, np.int64), HELD)
-    times, marked = np.zeros(room, np.int64), np.empty(room, np.int64)
-    counts = (np.zeros(count, np.int64) for _ in range(3))
-    costs = (np.zeros((count, 3), np.int64) for _ in range(2))
-    return Held(state, times, common, offset, ls, most, *counts, *costs, marked, np.zeros(1, np.int64))
+    attributes, values = len(sizes), sum(sizes)
+    return Held(
+        state=np.append(np.full(values, NEW, np.int64), HELD),
+        times=np.zeros(values, np.int64),
+        common=common,
+        offset=np.cumsum([0, *sizes[:-1]]),
+        ls=ls,
+        most=np.maximum(ls[0] // ls, 1),
+        values=np.zeros(attributes, np.int64),
+        enough=np.zeros(attributes, np.int64),
+        full=np.zeros(attributes, np.int64),
+        lack=np.zeros((attributes, 3), np.int64),
+        price=np.zeros((attributes, 3), np.int64),
+        marked=np.empty(values, np.int64),
+        marks=np.zeros(1, np.int64),
+    )
 
 
 @njit(cache=True)
@@ -273,6 +281,7 @@ def hold(held, values):
 
 @njit(cache=True)
 def _set_costs(held, a):
+    """What each state of a value costs, after the group has changed."""
     again = FORBIDDEN if a == 0 else max(held.ls[a] - held.values[a], 0)
     held.lack[a, HELD] = held.lack[a, FULL] = again
     held.price[a, NEW] = held.enough[a] >= held.ls[a]
@@ -281,7 +290,7 @@ def _set_costs(held, a):
 
 @njit(cache=True)
 def lowest_price(held):
-    """What no row can fall below: values are too many if no held one is welcome, and no new one either."""
+    """What no row can fall below: an attribute costs 1 where all held values are FULL and a NEW one is one too many."""
     total = 0
     for a in range(1, held.ls.size):
         total += held.full[a] == held.values[a] and held.enough[a] >= held.ls[a]

@@ -76,7 +76,7 @@ class Decomposition(Method):
     )
     breaks: ClassVar[tuple[str, ...]] = (
         "correlation: how quasi and sensitive values go together can be learnt from all groups and used on one",
-        "algorithm: rows are picked by the values that a group lacks, so someone who knows the method may learn more",
+        "algorithm: rows are picked by what a group lacks and holds, so someone who knows the method may learn more",
     )
 
     primary: str | None = Field(
