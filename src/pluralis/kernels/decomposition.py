@@ -83,15 +83,10 @@ def _forget_taken(window, held):
 @njit(cache=True)
 def _take(window, row, held):
     """A row waits no longer."""
-    low, high = window.state[0], window.state[1]
-    while low < high:
-        middle = (low + high) // 2
-        if window.rows[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    if low < window.state[1] and window.rows[low] == row:
-        window.values[low, 0] = nobody(held)
+    start, end = window.state[:2]
+    at = start + np.searchsorted(window.rows[start:end], row)
+    if at < end and window.rows[at] == row:
+        window.values[at, 0] = nobody(held)
         window.state[2] -= 1
 
 
