@@ -161,6 +161,7 @@ def assert_same_as_naive(case: Case, variant: str, near: int = 4096) -> None:
         ((6, 3, 3), (6, 3, 3), 0),  # every bucket is bound
         ((80, 5, 4), (2, 2, 2), 90),  # the tournament of many buckets
         ((7, 4, 3), (4, 2, 2), 60),
+        ((6, 30, 3), (3, 2, 2), 0),  # values in 8 rows, which is common from 6 on
     ],
 )
 def test_larger_tables_agree_too(variant, values, ls, people):
