@@ -60,7 +60,7 @@ def attacked(table: Path, folder: Path) -> dict[str, Any]:
     """All attacks, one after the other, and the seconds of each."""
     from pluralis.attacks import Options, attack, attacks
     from pluralis.io import read_table
-    from pluralis.release import read_release
+    from pluralis.reading import read_release
 
     begin = time.perf_counter()
     release = read_release(folder)

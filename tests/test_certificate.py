@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from forging import forged
 from pluralis.attacks import Options, Result, attack
 from pluralis.attacks.definetti import NOTHING_LEARNT
 from pluralis.attacks.publication import MOST_ROWS, PEOPLE, measured, not_stopped
@@ -43,11 +44,9 @@ def test_the_manifest_says_what_the_audit_measured(method: str, tmp_path: Path) 
 
 def test_a_certificate_that_says_something_else_is_refused(tmp_path: Path) -> None:
     publish(PATIENTS, patients_policy(2), key=KEY).save(tmp_path / "release")
-    path = tmp_path / "release" / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["claims"][0]["measured"] = 0.25
-    path.write_text(json.dumps(manifest))
+    forged(tmp_path / "release", lambda manifest: manifest["claims"][0].update(measured=0.25))
     verdict = audit(tmp_path / "release")
+    manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert [finding.claim for finding in verdict.failures] == [
         "what the manifest says was measured is what its tables give"
     ]

@@ -17,7 +17,7 @@ from pluralis.methods.multi_sa import NODES, PROGRAMS, Stock
 from pluralis.policy import Policy
 from pluralis.publish import Publication, publish
 from pluralis.randomness import Key
-from pluralis.release import read_release
+from pluralis.reading import read_release
 from tables import KEY
 
 FAMILY = ("gd", "uad", "single-attribute", "multi-sa")

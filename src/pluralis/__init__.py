@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pluralis.profile import profile
     from pluralis.publish import Publication, key_for, publish
     from pluralis.randomness import Key
-    from pluralis.release import Release, read_release
+    from pluralis.reading import read_release
+    from pluralis.release import Release
 
 __version__ = "0.1.0"
 
@@ -49,7 +50,7 @@ _HOMES = {
     "methods": "methods",
     "profile": "profile",
     "publish": "publish",
-    "read_release": "release",
+    "read_release": "reading",
     "read_table": "io",
 }
 

@@ -9,7 +9,8 @@ from pluralis.audit import audit as _audit
 from pluralis.io import read_table
 from pluralis.metrics import Loss
 from pluralis.metrics import measure as _measure
-from pluralis.release import Release, read_release
+from pluralis.reading import read_release
+from pluralis.release import Release
 
 
 def audit(release: Release | str | Path, original: object = None, *, allow_test: bool = False) -> Verdict:

@@ -20,7 +20,7 @@ ALL = "*"
 MISSING = "null"
 
 _NEEDS_QUOTES = re.compile(r'[,{}"]')
-_MEMBER = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,{}"]+?)\s*(,|$)')
+_MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^,{}"]++)')  # no way back: a long member is read once
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _INTERVAL = re.compile(rf"\[({_NUMBER}), ({_NUMBER})\]")
 
@@ -70,7 +70,7 @@ def read_interval(label: str) -> tuple[float, float]:
     try:
         low, high = (_number(end) for end in ends)
     except ValueError:
-        raise ReleaseError(f"{label!r} is neither a number nor an interval.") from None
+        raise ReleaseError(f"{shortened(label)} is neither a number nor an interval.") from None
     if low > high:
         raise ReleaseError(f"The interval {label!r} ends before it begins.")
     return low, high
@@ -165,28 +165,43 @@ def read_set(label: str) -> list[str | None]:
     (['flu', 'a, b', None], ['flu'], ['*'])
     """
     if label.startswith('"'):
-        return [_unquote(label)]
+        value = _unquote(label)
+        if value_label(value) != label:
+            raise ReleaseError(f"{shortened(label)} is not written as values are.")
+        return [value]
     if not label.startswith("{"):
         return [label]
     if not label.endswith("}"):
-        raise ReleaseError(f"The set {label!r} is not closed.")
+        raise ReleaseError(f"The set {shortened(label)} is not closed.")
     inner, members, at = label[1:-1], [], 0
-    while True:
-        match = _MEMBER.match(inner, at)
-        if match is None:
-            raise ReleaseError(f"The set {label!r} cannot be read from character {at + 2}.")
-        text = match.group(1)
+    while (match := _MEMBER.match(inner, at)) is not None:
+        text, at = match.group(), match.end()
         members.append(_unquote(text) if text.startswith('"') else None if text == MISSING else text)
-        at = match.end()
-        if not match.group(2):
-            return members
+        if at == len(inner):
+            break
+        if not inner.startswith(", ", at):
+            match = None
+            break
+        at += 2
+    if match is None or set_label(members) != label:
+        raise ReleaseError(f"The set {shortened(label)} is not written as sets are, from character {at + 2}.")
+    return members
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A stranger's text in a message: quoted, and not all of it if it is long.
+
+    >>> shortened("flu"), shortened("a" * 100, 5)
+    ("'flu'", "'aaaaa…'")
+    """
+    return repr(text if len(text) <= most else text[:most] + "…")
 
 
 def _unquote(text: str) -> str:
     try:
         value = json.loads(text)
-    except json.JSONDecodeError:
-        raise ReleaseError(f"{text!r} is not a quoted value.") from None
+    except (json.JSONDecodeError, RecursionError):
+        raise ReleaseError(f"{shortened(text)} is not a quoted value.") from None
     if not isinstance(value, str):
-        raise ReleaseError(f"{text!r} is not a quoted value.")
+        raise ReleaseError(f"{shortened(text)} is not a quoted value.")
     return value

@@ -105,6 +105,7 @@ class Packed(Mapping[str, pl.DataFrame]):
 
     def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self.packed = {name: write_parquet_bytes(table) for name, table in tables.items()}
+        self.rows = {name: table.height for name, table in tables.items()}
         self._unpacked: dict[str, pl.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pl.DataFrame:

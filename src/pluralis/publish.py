@@ -22,7 +22,7 @@ import numpy as np
 from pluralis.attacks import Result
 from pluralis.attacks.exposure import Exposure, exposures
 from pluralis.attacks.publication import MOST_ROWS, measured, not_stopped
-from pluralis.attribute import MissingAs
+from pluralis.attribute import Attribute, MissingAs
 from pluralis.audit import Verdict, audit
 from pluralis.dependencies import assumed
 from pluralis.errors import AuditFailed, Breached, Infeasible, OutputError
@@ -37,11 +37,12 @@ from pluralis.metrics import Loss, measure
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.present.learnt import with_results
-from pluralis.present.readme import release_readme
 from pluralis.present.report import render_report
 from pluralis.progress import stage
 from pluralis.randomness import Draw, Key
-from pluralis.release import MANIFEST, README, Manifest, Release, with_set_labels
+from pluralis.reading import require_sealed
+from pluralis.readme import release_readme
+from pluralis.release import CSV_ESCAPE, MANIFEST, README, Manifest, Release, with_set_labels
 from pluralis.table import Table, clean, encode_clean
 
 Format = Literal["parquet", "csv"]
@@ -50,6 +51,7 @@ ATTACKED = "attack.json"  # in the private folder, as is
 REPORT = "report.html"
 AUTO = "auto"  # in the place of a method's name: the best of all that apply
 WHOLE = 100_000
+_OWN_MODELS = ("candidates", "decomposed")  # kinds that promise something else than the policy's model
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,14 +91,15 @@ class Publication(Release):
                 manifest = self._write_public(public_stage, format)
             give_back(manifest.rows)
             with stage("auditing the staged files"):
-                verdict = audit(public_stage.folder, allow_test=allow_test)
+                verdict = audit(public_stage.folder, allow_test=allow_test, limit=None)
             if not verdict.holds:
                 raise AuditFailed(verdict)
             if breaches := [result for result in self.attacked or () if result.breach]:
                 raise Breached(breaches)
             manifest = manifest.certified({finding.claim: finding.measured for finding in verdict.findings})
             public_stage.rewrite(MANIFEST, manifest.to_json().encode())
-            public_stage.write(README, release_readme(manifest).encode())
+            public_stage.rewrite(README, release_readme(manifest).encode())
+            require_sealed(public_stage.folder, manifest)
             self._write_private(private_stage, manifest, verdict)
             self.key.write(key_stage.folder / "key")
             with one_at_a_time(target.parent), ExitStack() as undo:
@@ -122,12 +125,14 @@ class Publication(Release):
                 data = self.tables.packed[info.name]
             file = f"{info.file.removesuffix('.parquet')}.{format}"
             to.write(file, data)
-            tables.append(info.model_copy(update={"file": file, "sha256": hashlib.sha256(data).hexdigest()}))
+            about = {"file": file, "rows": self.tables.rows[info.name], "bytes": len(data)}
+            tables.append(info.model_copy(update={**about, "sha256": hashlib.sha256(data).hexdigest()}))
         parameters = dict(self.manifest.parameters)
         if format == "csv":
-            parameters["csv_escape"] = "a text cell that starts with = + - @ ' tab or CR has a ' before it"
+            parameters["csv_escape"] = CSV_ESCAPE
         manifest = self.manifest.model_copy(update={"tables": tuple(tables), "parameters": parameters})
         to.write(MANIFEST, manifest.to_json().encode())
+        to.write(README, release_readme(manifest).encode())
         return manifest
 
     def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict) -> None:
@@ -356,14 +361,21 @@ def _release_of(plan: Plan, table: Table, policy: Policy, method: Method, draw: 
         for column in table.sensitive
         if column.name not in shown
     }
+    rules = plan.rules or [rule for rule in policy.rules if not set(policy.quasi).issuperset(rule.knows)]
+    adversaries = [] if plan.rules else sorted(sorted(known) for known in policy.knowledge[1:])
+    models = {name: _model(policy.columns[name]) for name in policy.sensitive} if plan.kind not in _OWN_MODELS else {}
+    models = {name: model for name, model in models.items() if model != "frequency"}
     parameters: dict[str, object] = {
         **({} if plan.slices or plan.subplans else {"linked": plan.linked}),
         "l": _ls(plan, policy),
         "options": method.model_dump(exclude={"variant"}),
+        **({"adversaries": adversaries} if adversaries else {}),
+        **({"models": models} if models else {}),
+        **({"k": policy.k} if policy.k is not None and not plan.rules else {}),
         **({"primary": plan.primary} if plan.primary else {}),
         **({"domains": domains} if domains else {}),
         **({"addition": {name: d.to_dict() for name, d in plan.designs.items()}} if plan.designs else {}),
-        **({"rules": [str(rule) for rule in plan.rules]} if plan.rules else {}),
+        **({"rules": [str(rule) for rule in rules]} if rules else {}),
         **({"dependencies": [str(dependency) for dependency in plan.dependencies]} if plan.dependencies else {}),
         **({"weights": weights} if weights else {}),
         **({"missing": policy.missing} if policy.missing != [""] else {}),
@@ -384,6 +396,11 @@ def _release_of(plan: Plan, table: Table, policy: Policy, method: Method, draw: 
         test=draw.key.is_test,
     )
     return Release(manifest, {part.name: part.rows.select([c.name for c in part.columns]) for part in parts})
+
+
+def _model(attribute: Attribute) -> str:
+    """How diverse an attribute is asked to be, beside its l."""
+    return attribute.model if attribute.c is None else f"{attribute.model} {attribute.c}"
 
 
 def _ls(plan: Plan, policy: Policy) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""A release: published tables and the manifest that says what they are. It can be read back from its folder.
+"""A release: published tables and the manifest that says what they are. `reading` reads it back from its folder.
 
 `manifest.json` holds what an analyst and an auditor need and nothing about the input: no key, seed, hash of the
 input, path, time, host or row number.
@@ -6,22 +6,19 @@ input, path, time, host or row number.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from pluralis.coding import coded, coded_table, narrow, spelled_out_table, unmarked
-from pluralis.csvfile import read_release_csv
-from pluralis.errors import ReleaseError
-from pluralis.labels import member_text, number_text, read_set
+from pluralis.coding import spelled_out_table
+from pluralis.csvfile import MAX_ROWS
+from pluralis.labels import member_text, number_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,6 +31,13 @@ VERSION = 1
 MANIFEST = "manifest.json"
 README = "README.md"
 GROUP = "group"
+CSV_ESCAPE = "a text cell that starts with = + - @ ' tab or CR has a ' before it"
+LARGEST_L = 1 << 30  # times the number of rows it still fits in 64 bits
+
+Rows = Annotated[int, Field(ge=0, le=MAX_ROWS)]
+Diversity = Annotated[int, Field(ge=2, le=LARGEST_L)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 class _Part(BaseModel):
@@ -47,10 +51,10 @@ class Claim(_Part):
     model: str
     adversary: tuple[str, ...]
     attribute: str | None = None
-    l: int | None = None
-    k: int | None = None
-    c: float | None = None
-    measured: float | None = None
+    l: Diversity | None = None
+    k: Annotated[int, Field(ge=2, le=MAX_ROWS)] | None = None
+    c: Finite | None = None
+    measured: Finite | None = None
 
 
 def claim_words(claim: Claim, kind: str) -> str:
@@ -87,16 +91,18 @@ class ColumnInfo(_Part):
     attribute: str | None = None
     exact: Literal[True] | None = None
     sets: Literal[True] | None = None
-    domain: tuple[str | int | float | None, ...] | None = None
+    domain: tuple[str | Whole | Finite | None, ...] | None = None
     hierarchy: tuple[tuple[str, ...], ...] | None = None
 
 
 class TableInfo(_Part):
-    """One file of the release."""
+    """One file of the release: its size and hash, and how many rows it unfolds to, once it is written."""
 
     name: str
-    file: str = Field(pattern=r"^[a-z0-9_]+\.(parquet|csv)$")
-    sha256: str = ""
+    file: str = Field(pattern=r"^[a-z0-9_]+\.(parquet|csv)$", max_length=255)
+    rows: Rows = 0
+    bytes: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     columns: tuple[ColumnInfo, ...]
 
     def named(self, role: str) -> list[ColumnInfo]:
@@ -104,6 +110,41 @@ class TableInfo(_Part):
 
     def names(self, role: str) -> list[str]:
         return [column.name for column in self.named(role)]
+
+
+class Drawn(_Part):
+    """How the sets of an attribute were drawn (see `addition`)."""
+
+    design: Literal["uniform", "calibrated"]
+    values: tuple[str | Whole | Finite, ...]
+    effect: Annotated[float, Field(ge=1, le=MAX_ROWS)] | None = None
+    weights: tuple[Annotated[int, Field(ge=1, lt=2**63)], ...] | None = None
+
+
+class Parameters(_Part):
+    """What an analyst and an auditor need to know of how a release was made. Kinds have some of these.
+
+    `adversaries`, `models`, `k` and, of kinds other than multi, `rules` are what the policy asked for beside the l of
+    each attribute: whatever is claimed follows from them, so that a claim that is missing is noticed.
+    """
+
+    linked: bool | None = None
+    l: dict[str, Diversity]
+    options: dict[str, Any] = Field(default_factory=dict)
+    adversaries: tuple[tuple[str, ...], ...] | None = None
+    models: dict[str, str] | None = None
+    k: Annotated[int, Field(ge=2, le=MAX_ROWS)] | None = None
+    primary: str | None = None
+    domains: dict[str, ColumnInfo] | None = None
+    addition: dict[str, Drawn] | None = None
+    rules: tuple[str, ...] | None = None
+    dependencies: tuple[str, ...] | None = None
+    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+    missing: tuple[str, ...] | None = None
+    missing_as: dict[str, str] | None = None
+    case: tuple[str, ...] | None = None
+    persons: Literal[True] | None = None
+    csv_escape: Literal["a text cell that starts with = + - @ ' tab or CR has a ' before it"] | None = None
 
 
 class Manifest(_Part):
@@ -114,8 +155,8 @@ class Manifest(_Part):
     method: str
     variant: str
     kind: str
-    rows: int
-    suppressed: int
+    rows: Rows
+    suppressed: Rows
     claims: tuple[Claim, ...]
     breaks: tuple[str, ...]
     parameters: dict[str, Any]
@@ -130,28 +171,6 @@ class Manifest(_Part):
     def to_json(self) -> str:
         """Deterministic text; what is null is not written."""
         return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=1, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def parse(cls, data: bytes) -> Manifest:
-        try:
-            plain = json.loads(data)
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ReleaseError(f"{MANIFEST} is not JSON: {error}. The release is damaged; ask for it again.") from None
-        if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-            raise ReleaseError(f'{MANIFEST} does not say format "{FORMAT}": this folder is not a release.')
-        if plain.get("version") != VERSION:
-            raise ReleaseError(
-                f"{MANIFEST} says version {plain.get('version')!r}, this Pluralis reads {VERSION}. Use the "
-                "Pluralis that made it."
-            )
-        try:
-            return cls.model_validate(plain)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ReleaseError(
-                f"{MANIFEST}, {where}: {first['msg']}. The release is damaged; ask for it again."
-            ) from None
 
 
 @dataclass(frozen=True)
@@ -226,48 +245,6 @@ class Release:
         sizes = ", ".join(f"{name}: {frame.height:,} × {frame.width}" for name, frame in self.tables.items())
         return f"Release({self.manifest.method}, {self.kind}; {sizes})"
 
-    @classmethod
-    def read(cls, folder: str | Path) -> Self:
-        """Read a release folder; refuse one whose files and manifest disagree."""
-        manifest, tables, problems = inspect_folder(Path(folder))
-        for problem in problems:
-            raise ReleaseError(f"{problem} Ask for the release again.")
-        return cls(manifest, tables)
-
-
-def read_release(folder: str | Path) -> Release:
-    """Read a release folder; refuse one whose files and manifest disagree."""
-    return Release.read(folder)
-
-
-def inspect_folder(folder: Path, *, in_codes: bool = False) -> tuple[Manifest, dict[str, pl.DataFrame], list[str]]:
-    """The manifest, the tables that could be read, and every way in which the files disagree with the manifest."""
-    path = folder / MANIFEST
-    if not folder.is_dir():
-        raise ReleaseError(f"{folder} is not a folder. Name the folder that `pluralis publish` wrote.")
-    if not path.is_file():
-        raise ReleaseError(
-            f"{folder} holds no {MANIFEST}: it is not a release, or it is damaged. Name the folder that "
-            "`pluralis publish` wrote, or ask for the release again."
-        )
-    manifest = Manifest.parse(path.read_bytes())
-    problems = list(_surplus_files(folder, manifest))
-    tables: dict[str, pl.DataFrame] = {}
-    for info in manifest.tables:
-        file = folder / info.file
-        if not file.is_file() or file.is_symlink():
-            problems.append(f"{info.file} is missing.")
-            continue
-        data = file.read_bytes()
-        if hashlib.sha256(data).hexdigest() != info.sha256:
-            problems.append(f"{info.file} is not the file that the manifest describes (its hash differs).")
-            continue
-        try:
-            tables[info.name] = read_table_bytes(data, info, in_codes=in_codes)
-        except ReleaseError as error:
-            problems.append(f"{info.file}: {error}")
-    return manifest, tables, problems
-
 
 def sorting(names: Iterable[str]) -> list[str]:
     """Columns in the order in which they sort rows: the group first."""
@@ -310,78 +287,6 @@ def in_canonical_order(table: pl.DataFrame, *, once: bool = False) -> bool:
     return not once
 
 
-def _surplus_files(folder: Path, manifest: Manifest) -> Iterator[str]:
-    expected = {MANIFEST, README, *(info.file for info in manifest.tables)}
-    for entry in sorted(folder.iterdir()):
-        if entry.name not in expected:
-            yield f"{entry.name} is in the folder, but not in the manifest."
-
-
-def read_table_bytes(data: bytes, info: TableInfo, *, in_codes: bool = False) -> pl.DataFrame:
-    """The table in these bytes, if its columns are the ones the manifest names; text may be wanted as codes."""
-    if info.file.endswith(".csv"):
-        frame = read_release_csv(data, {column.name: csv_type(column) for column in info.columns})
-        _require_columns(frame.columns, info)
-        sets = (_read_sets(frame[column.name], column) for column in info.columns if column.sets)
-        frame = frame.with_columns(sets)
-        _require_types(frame.schema, info)
-        return coded_table(frame) if in_codes else frame
-    try:
-        schema = pl.read_parquet_schema(io.BytesIO(data))
-        _require_columns(list(schema), info)
-        _require_types(schema, info)
-        if not in_codes:
-            frame = pl.read_parquet(io.BytesIO(data))
-            return frame.with_columns(unmarked(column) for column in frame)
-        # one by one, so that only one is ever spelled out
-        return pl.DataFrame(
-            [_small(pl.read_parquet(io.BytesIO(data), columns=[c.name])[c.name], c) for c in info.columns]
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
-
-
-def _small(values: pl.Series, column: ColumnInfo) -> pl.Series:
-    """Text as codes, groups in 32 bits; what is counted with keeps its 64."""
-    values = unmarked(values)
-    return narrow(values) if column.role == "group" else coded(values)
-
-
-def _require_columns(names: list[str], info: TableInfo) -> None:
-    if names != [column.name for column in info.columns]:
-        raise ReleaseError(f"its columns are {', '.join(names)}, not those of the manifest.")
-
-
-def _require_types(schema: Mapping[str, pl.DataType], info: TableInfo) -> None:
-    for column in info.columns:
-        if not _fits(schema[column.name], column):
-            raise ReleaseError(f"column {column.name!r} holds {schema[column.name]}, not {column.type}.")
-
-
-def _is_number(column: ColumnInfo) -> bool:
-    return column.type == "number" and (column.role != "quasi" or bool(column.exact))
-
-
-def _fits(kind: pl.DataType, column: ColumnInfo) -> bool:
-    if column.role in ("group", "count"):
-        return kind == pl.Int64
-    if column.sets:
-        inner = kind.inner if isinstance(kind, pl.List) else None
-        inner = pl.String() if isinstance(inner, pl.Enum) else inner
-        return isinstance(inner, pl.DataType) and _fits(inner, column.model_copy(update={"sets": None}))
-    return kind in (pl.Int64, pl.Float64) if _is_number(column) else kind == pl.String
-
-
-def csv_type(column: ColumnInfo) -> pl.DataType:
-    """The type that a column of a CSV table is read as."""
-    if column.role in ("group", "count"):
-        return pl.Int64()
-    if not _is_number(column) or column.sets:
-        return pl.String()
-    whole = all(isinstance(end, int) for end in column.domain or ())
-    return pl.Int64() if whole else pl.Float64()
-
-
 def with_set_labels(rows: pl.DataFrame) -> pl.DataFrame:
     """The same rows with lists as labels of sets, for CSV.
 
@@ -399,16 +304,3 @@ def _set_labels(sets: pl.Series) -> pl.Series:
     written = members.replace_strict(values, pl.Series(texts, dtype=pl.String), return_dtype=pl.String)
     joined = written.reshape((sets.len(), -1)).arr.join(", ").to_frame("set")
     return joined.select(pl.format("{{{}}}", "set")).to_series().rename(sets.name)
-
-
-def _read_sets(labels: pl.Series, column: ColumnInfo) -> pl.Series:
-    """Sets as they stand in a CSV file, as lists."""
-    if labels.null_count():
-        raise ReleaseError(f"column {column.name!r} misses a set.")
-    inner = csv_type(column.model_copy(update={"sets": None}))
-    texts = labels.unique()
-    lists = pl.Series([read_set(text) for text in texts], dtype=pl.List(pl.String))
-    try:
-        return lists.cast(pl.List(inner)).gather(labels.cast(pl.Enum(texts)).to_physical()).rename(column.name)
-    except pl.exceptions.PolarsError:
-        raise ReleaseError(f"column {column.name!r} holds a set of other things than numbers.") from None

@@ -28,6 +28,29 @@ def skeleton(text: pl.Expr, *, fold_case: bool) -> pl.Expr:
     return plain.str.to_uppercase().str.to_lowercase().str.normalize("NFKC") if fold_case else plain
 
 
+def hides_characters(text: str) -> bool:
+    """Whether a text holds characters that cannot be seen, or that move the cursor or the text around them.
+
+    >>> hides_characters("flu"), hides_characters("f\u200blu"), hides_characters("\x1b[2J")
+    (False, True, True)
+    """
+    return bool(pl.Series([text]).str.contains(_INVISIBLE + r"|[\x{2028}\x{2029}]").item())
+
+
+# letters of Cyrillic and Greek that look like Latin ones, once case is folded
+_LOOK_ALIKES = str.maketrans("аеорсухіјѕһԁԛԝкмтвнαβεηικνορτυχ", "aeopcyxijshdqwkmtbhabehikvoptux")
+
+
+def look_alike(name: str) -> str:
+    """What names have in common that a reader would take for one another: case, blanks, letters of other alphabets.
+
+    >>> look_alike("Age") == look_alike("\u0430ge "), look_alike("age") == look_alike("wage")
+    (True, False)
+    """
+    (core,) = cores(pl.Series([name]))
+    return str(core).translate(_LOOK_ALIKES).replace(" ", "")
+
+
 def cores(texts: pl.Series, *, fold_case: bool = True) -> pl.Series:
     """The skeleton of each text.
 

@@ -18,7 +18,7 @@ from pluralis.audit import audit
 from pluralis.errors import AuditFailed, Infeasible, InputError, OutputError, ReleaseError
 from pluralis.publish import Publication, key_for, publish
 from pluralis.randomness import Key
-from pluralis.release import read_release
+from pluralis.reading import read_release
 from tables import KEY, policy_of
 
 ROWS = 600

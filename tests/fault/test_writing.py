@@ -23,7 +23,7 @@ from pluralis.estimate import col, count
 from pluralis.folder import Stage
 from pluralis.publish import Format, Publication, publish
 from pluralis.randomness import Key
-from pluralis.release import read_release
+from pluralis.reading import read_release
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 PRIVATE_FILES = ["attack.json", "audit.json", "key", "policy.yaml", "report.html", "utility.json"]

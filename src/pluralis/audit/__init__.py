@@ -13,31 +13,49 @@ from pathlib import Path
 import polars as pl
 
 from pluralis.audit import bucketized, decomposed, generalized, multi, sets, sliced
-from pluralis.audit.form import form_problems
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.coding import coded_table, spelled_out_table
 from pluralis.errors import ReleaseError
-from pluralis.release import Manifest, Release, inspect_folder
+from pluralis.form import form_problems
+from pluralis.reading import LIMIT, inspect_folder, refusing
+from pluralis.release import Manifest, Release
 
 __all__ = ["Finding", "Verdict", "audit"]
 
 
-def audit(release: Release | str | Path, *, original: pl.DataFrame | None = None, allow_test: bool = False) -> Verdict:
+def audit(
+    release: Release | str | Path,
+    *,
+    original: pl.DataFrame | None = None,
+    allow_test: bool = False,
+    limit: int | None = LIMIT,
+) -> Verdict:
     """Judge every claim of a release; with the original, also that its rows are those of the original.
 
-    A folder is judged by its bytes: hashes, columns and row counts must agree with the manifest before any claim is
-    looked at. A release made with the test key is refused unless `allow_test`.
+    A folder is judged by its bytes, and only if it is exactly one release (`reading` says what that proves). Its tables
+    may unfold to `limit` bytes. A release made with the test key is refused unless `allow_test`.
     """
     if isinstance(release, Release):
-        manifest, problems = release.manifest, list[str]()
-        tables = {name: coded_table(table) for name, table in release.tables.items()}
+        manifest, tables = release.manifest, {name: coded_table(table) for name, table in release.tables.items()}
+        problems = list(form_problems(manifest, tables))
     else:
-        manifest, tables, problems = inspect_folder(Path(release), in_codes=True)
+        manifest, tables, problems = inspect_folder(Path(release), in_codes=True, limit=limit)
     if manifest.kind not in _JUDGES:
         raise ReleaseError(f"This Pluralis cannot judge releases of kind {manifest.kind!r}. Use the one that made it.")
+    with refusing("cannot be judged"):
+        return _judged(manifest, tables, problems, original, allow_test)
+
+
+def _judged(
+    manifest: Manifest,
+    tables: dict[str, pl.DataFrame],
+    problems: list[str],
+    original: pl.DataFrame | None,
+    allow_test: bool,
+) -> Verdict:
     judge = _JUDGES[manifest.kind]
-    problems = problems or list(form_problems(manifest, tables)) or list(judge.problems(manifest, tables))
+    problems = problems or list(judge.problems(manifest, tables))
     findings = [_agreement(problems)]
     if manifest.test:
         findings.append(

@@ -63,7 +63,7 @@ def measure(
     """What a release lost, against its original."""
     from pluralis.metrics import measure as measure_loss
     from pluralis.metrics.queries import answers_of
-    from pluralis.release import read_release
+    from pluralis.reading import read_release
 
     with progress():
         release, table = read_release(folder), read(original, encoding, separator)
@@ -100,7 +100,7 @@ def query(
     from pluralis.estimate import table as count_by
     from pluralis.estimate.language import parse, resolve
     from pluralis.present.show import show_estimate, show_estimates
-    from pluralis.release import read_release
+    from pluralis.reading import read_release
 
     asked = parse(text)
     with progress():
@@ -123,7 +123,7 @@ def query(
 def _query_in_sql(folder: Path, text: str, as_json: bool) -> None:
     from pluralis.estimate.sql import ask
     from pluralis.present.show import show_rows
-    from pluralis.release import read_release
+    from pluralis.reading import read_release
 
     with progress():
         rows = ask(read_release(folder), text)
@@ -158,7 +158,7 @@ def attack(
     from pluralis.attacks.walk import walk
     from pluralis.present.attacked import show_results
     from pluralis.publish import keep_results
-    from pluralis.release import read_release
+    from pluralis.reading import read_release
 
     if explain is not None:
         if original is not None or only or other:

@@ -1,0 +1,187 @@
+"""Published values beside their domains: what the manifest says of them is what the cells hold, each in one spelling.
+
+Claims count values. `5`, `5.0` and `5.00`, or `FLU`, `Flu` and `flu`, are one value, and would look like three; numbers
+in `[0, 10]` may be in `[5, 15]`, too. So a release in which a protected attribute has two spellings of one value is
+refused, whatever the kind. Texts that differ in case only are different where the policy said so (`case`), and so are
+texts that are one number in two ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from itertools import pairwise
+
+import polars as pl
+
+from pluralis.coding import is_text
+from pluralis.errors import ReleaseError
+from pluralis.labels import ALL, interval_ends, number_text, number_texts, read_interval, read_set, shortened
+from pluralis.release import ColumnInfo, Manifest
+from pluralis.spelling import cores
+
+Tables = Mapping[str, pl.DataFrame]
+
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_BIN = re.compile(r"\[[^\[\]]*, [^\[\]]*\]")
+
+
+def domain_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    """Columns whose domain is not that of their cells."""
+    for info in manifest.tables:
+        for column in info.columns:
+            if column.role in ("quasi", "plain", "sensitive") and not column.sets:
+                try:
+                    fits = _fits(column, tables[info.name][column.name])
+                except ReleaseError as error:
+                    yield f"{info.name}: {error}"
+                    continue
+                if not fits:
+                    yield f"{info.name}: the domain of {column.name!r} is not that of its cells."
+    for name, held in _told(manifest, tables).items():
+        said = (manifest.parameters.get("domains") or {}).get(name)
+        if said is None:
+            continue
+        column = ColumnInfo.model_validate(said)
+        texts = held if column.type == "text" else held.cast(pl.Float64, strict=False)
+        if column.name != name or column.attribute != name or column.sets or not _fits(column, texts):
+            yield f"the domain of {name!r} is not that of its values."
+
+
+def _fits(column: ColumnInfo, cells: pl.Series) -> bool:
+    """Whether the domain of a column is made of what it holds."""
+    domain = column.domain
+    if domain is None:
+        return False
+    if column.role == "quasi" and not column.exact:
+        return _covered(column, cells)
+    held = cells.unique().drop_nulls()
+    if column.type == "number":
+        ends = (held.min(), held.max()) if held.len() else ()
+        whole = held.dtype.is_integer() == all(isinstance(end, int) for end in domain)
+        return tuple(domain) == ends and (whole or not ends or held.dtype == pl.Float64)
+    texts = [*held.cast(pl.String), *([None] if cells.null_count() else [])]
+    return len(domain) == len(texts) and set(domain) == set(texts) and None not in domain[:-1]
+
+
+def _covered(column: ColumnInfo, cells: pl.Series) -> bool:
+    """Whether the labels of a column cover its domain, and nothing outside it alone."""
+    labels = cells.unique()
+    domain = column.domain or ()
+    missing = bool(labels.null_count())
+    labels = labels.drop_nulls().cast(pl.String)
+    if column.type == "number":
+        if not domain:
+            return not labels.len()
+        low, high = (float(end) for end in (domain[0], domain[-1]) if isinstance(end, (int, float)))
+        ends = interval_ends(labels, (low, high))
+        inside = (ends["low"] <= high) & (ends["high"] >= low)
+        reached = [((ends["low"] <= end) & (ends["high"] >= end)).any() for end in (low, high)]
+        return len(domain) == 2 and low <= high and bool(inside.all()) and all(reached)
+    values = {value for value in domain if value is not None}
+    leaves = _leaves(column)
+    covered: set[str | None] = set()
+    for label in labels:
+        members = _members(label, column, leaves, values)
+        if not members & (values | {None}):
+            return False
+        covered |= members
+    return values <= covered and (not missing or None in domain)
+
+
+def _leaves(column: ColumnInfo) -> dict[str, set[str]]:
+    leaves: dict[str, set[str]] = {}
+    for line in column.hierarchy or ():
+        for node in line:
+            leaves.setdefault(node, set()).add(line[0])
+    return leaves
+
+
+def _members(
+    label: str, column: ColumnInfo, leaves: dict[str, set[str]], values: Collection[object]
+) -> set[str | None]:
+    """The values of the domain that a label covers."""
+    if label == ALL:
+        return {None, *(str(value) for value in values)}
+    if column.hierarchy is None:
+        return set(read_set(label))
+    if label not in leaves:
+        raise ReleaseError(f"{column.name!r} holds {shortened(label)}, which is not in its hierarchy.")
+    return set(leaves[label])
+
+
+# spelling ---------------------------------------------------------------------------------------------------------
+
+
+def spelling_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    """Protected attributes of which a value is spelled in two ways, or of which two values overlap."""
+    keep = manifest.parameters.get("case") or ()
+    numbers = {
+        name for name, said in (manifest.parameters.get("domains") or {}).items() if said.get("type") == "number"
+    }
+    for name, held in _told(manifest, tables).items():
+        number = name in numbers or any(
+            column.attribute == name and column.type == "number"
+            for info in manifest.tables
+            for column in info.named("sensitive")
+        )
+        yield from _one_spelling(name, held, number=number, keep=name in keep)
+    for info in manifest.tables:
+        for column in info.columns:
+            protected = column.attribute in manifest.parameters["l"] and (column.role != "quasi" or column.exact)
+            if column.role in ("quasi", "sensitive") and protected:
+                cells = tables[info.name][column.name]
+                cells = cells.explode() if isinstance(cells.dtype, pl.List) else cells
+                if is_text(cells.dtype):
+                    held = cells.unique().drop_nulls().cast(pl.String)
+                    name = column.attribute or column.name
+                    yield from _one_spelling(name, held, number=False, keep=name in keep)
+
+
+def _told(manifest: Manifest, tables: Tables) -> dict[str, pl.Series]:
+    """For each attribute that tables tell of beside its name (`attribute`, `value`): its different values."""
+    told: dict[str, list[pl.Series]] = {}
+    for info in manifest.tables:
+        if info.named("attribute"):
+            pairs = tables[info.name].select("attribute", "value").unique().drop_nulls()
+            for (name,), part in pairs.cast(pl.String).partition_by("attribute", as_dict=True).items():
+                told.setdefault(str(name), []).append(part["value"])
+    return {name: pl.concat(parts).unique() for name, parts in told.items()}
+
+
+def _one_spelling(name: str, held: pl.Series, *, number: bool, keep: bool) -> Iterator[str]:
+    """Whether different texts are different values."""
+    if number:
+        values = held.cast(pl.Float64, strict=False)
+        if values.null_count() or not number_texts(_numbers(held)).equals(held):
+            yield f"{name}: a number is not written as releases write them."
+        return
+    core = cores(held, fold_case=not keep)
+    again = core.filter(core.is_duplicated())
+    if again.len():
+        yield f"{name}: {shortened(str(again[0]))} is spelled in two ways."
+    if not core.equals(cores(held, fold_case=False)) and not held.equals(cores(held, fold_case=False)):
+        yield f"{name}: a value has blanks or invisible characters that releases do not have."
+    if not keep:
+        decimals = [text for text in held if _DECIMAL.fullmatch(text)]
+        if len({number_text(float(text)) for text in decimals}) < len(decimals):
+            yield f"{name}: a number is written in two ways."
+    if any(_BIN.fullmatch(text) for text in held):
+        yield from _apart(name, held.to_list())
+
+
+def _numbers(texts: pl.Series) -> pl.Series:
+    """Texts as whole numbers where they all are, else as numbers."""
+    whole = texts.cast(pl.Int64, strict=False)
+    return texts.cast(pl.Float64, strict=False) if whole.null_count() else whole
+
+
+def _apart(name: str, labels: list[str]) -> Iterator[str]:
+    """Whether bins do not overlap."""
+    try:
+        ends = sorted(read_interval(label) for label in labels)
+    except ReleaseError:
+        yield f"{name}: bins stand beside values that are none."
+        return
+    if any(after[0] <= before[1] for before, after in pairwise(ends)):
+        yield f"{name}: two bins overlap."

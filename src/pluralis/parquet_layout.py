@@ -1,0 +1,275 @@
+"""What a Parquet file says of itself: sizes before anything is unfolded, and every byte that is not a cell.
+
+A file is pages, each behind a header, in chunks (one for each column and row group); then indexes; then a footer. All
+of these but the pages are structs of Thrift's compact protocol. They are read here, with bounds on everything, so that
+a stranger's file can be measured before it is unfolded: a few bytes can say "the same value, two billion times".
+
+`require_nothing_beside` is for files that another version of the writer wrote, which cannot be written again byte for
+byte: no metadata but the schema, no gap between the parts, no entry of a dictionary that no cell holds, no statistic
+that is not a cell. The format is described in `parquet.thrift` of Apache Parquet; numbers of fields are from there.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from pluralis.errors import ReleaseError
+
+_MAGIC = b"PAR1"
+_DEEPEST = 16
+_SCHEMA = b"ARROW:schema"
+_DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
+
+Struct = dict[int, Any]
+
+
+class Chunk(NamedTuple):
+    """A column in a row group."""
+
+    cells: int  # members of lists count one by one
+    unfolded: int  # bytes of its pages once they are unpacked
+    entries: int | None  # of its dictionary
+    told: tuple[bytes, ...]  # least and greatest values, as statistics say
+
+
+class Layout(NamedTuple):
+    """What a file says of itself."""
+
+    rows: int
+    groups: tuple[int, ...]  # rows of each row group
+    chunks: tuple[tuple[Chunk, ...], ...]  # by row group
+    writer: str
+    metadata: tuple[tuple[bytes, bytes], ...]
+
+    @property
+    def unfolded(self) -> int:
+        return sum(chunk.unfolded for chunks in self.chunks for chunk in chunks)
+
+    @property
+    def cells(self) -> int:
+        return sum(chunk.cells for chunks in self.chunks for chunk in chunks)
+
+
+def layout_of(data: bytes) -> Layout:
+    """The layout of a file, every byte of which is accounted for; ReleaseError where it is none, or has gaps.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> pl.DataFrame({"age": [30, 40, 50]}).write_parquet(file)
+    >>> layout_of(file.getvalue()).rows
+    3
+    """
+    try:
+        return _layout(data)
+    except (IndexError, KeyError, TypeError, ValueError, struct.error):
+        raise ReleaseError("not a Parquet file, or one whose parts are not where it says.") from None
+
+
+def _layout(data: bytes) -> Layout:
+    end = len(data) - 8
+    start = end - int.from_bytes(data[-8:-4], "little")
+    if data[:4] != _MAGIC or data[-4:] != _MAGIC or start < 4:
+        raise ValueError("marks")
+    footer, stop = _read(data, start)
+    if stop != end:
+        raise ValueError("footer")
+    at, groups, rows = 4, [], []
+    for group in footer[4]:
+        chunks = []
+        for column in group[1]:
+            chunk, at = _chunk(data, column, at)
+            chunks.append(chunk)
+        groups.append(tuple(chunks))
+        rows.append(int(group[3]))
+    at, told = _indexes(data, footer, at)
+    if at != start or sum(rows) != footer[3] or min(rows, default=0) < 0:
+        raise ValueError("gap")
+    kept = tuple(
+        tuple(chunk._replace(told=(*chunk.told, *more)) for chunk, more in zip(chunks, mores, strict=True))
+        for chunks, mores in zip(groups, told, strict=True)
+    )
+    metadata = tuple((entry[1], entry.get(2, b"")) for entry in footer.get(5, []))
+    return Layout(int(footer[3]), tuple(rows), kept, footer.get(6, b"").decode("utf-8", "replace"), metadata)
+
+
+def _chunk(data: bytes, column: Struct, at: int) -> tuple[Chunk, int]:
+    """A chunk that begins at `at`, and where the next one begins."""
+    if column.keys() - {2, 3, 4, 5, 6, 7}:
+        raise ValueError("chunk")
+    said = column[3]
+    if said.get(11, said[9]) != at:
+        raise ValueError("gap")
+    end, cells, unfolded, entries = at + said[7], 0, 0, None
+    told = [*_ends(said.get(12, {}))]
+    while at < end:
+        page, after = _read(data, at)
+        kind, packed, full = page[1], page[3], page[2]
+        if packed < 0 or full < 0 or page.keys() - {1, 2, 3, 4, 5, 7, 8}:
+            raise ValueError("page")
+        if kind == _DICTIONARY:
+            if entries is not None or cells:
+                raise ValueError("two dictionaries")
+            entries = int(page[7][1])
+        else:
+            header = page[{_DATA: 5, _DATA_V2: 8}[kind]]
+            cells += int(header[1])
+            told += _ends(header.get(5 if kind == _DATA else 8, {}))
+        unfolded += full + after - at
+        at = after + packed
+    if at != end or cells != said[5] or unfolded != said[6]:
+        raise ValueError("sizes")
+    again, after = _read(data, end)  # some writers repeat behind a chunk what the footer says of it
+    return Chunk(cells, unfolded, entries, tuple(told)), after if again == said else end
+
+
+def _indexes(data: bytes, footer: Struct, at: int) -> tuple[int, list[list[tuple[bytes, ...]]]]:
+    """Where the indexes end, and the least and greatest values that they name for each chunk."""
+    places = []
+    told: list[list[tuple[bytes, ...]]] = [[() for _ in group[1]] for group in footer[4]]
+    for g, group in enumerate(footer[4]):
+        for c, column in enumerate(group[1]):
+            places += [(column[i], column[i + 1], g, c, i) for i in (4, 6) if i in column]
+    for start, length, g, c, kind in sorted(places):
+        index, after = _read(data, start)
+        if start != at or after != start + length:
+            raise ValueError("gap")
+        if kind == 6:
+            told[g][c] = tuple(value for i in (2, 3) for value in index[i])
+        at = after
+    return at, told
+
+
+def _ends(statistics: Struct) -> Iterator[bytes]:
+    for field, value in statistics.items():
+        if field in (1, 2, 5, 6):
+            yield value
+        elif field not in (3, 4, 7, 8):
+            raise ValueError("statistics")
+
+
+# Thrift, compact protocol -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Reader:
+    data: bytes
+    at: int
+    depth: int = 0
+
+    def byte(self) -> int:
+        value = self.data[self.at]
+        self.at += 1
+        return value
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 63:
+                raise ValueError("varint")
+
+    def signed(self) -> int:
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def take(self, size: int) -> bytes:
+        if size > len(self.data) - self.at:
+            raise ValueError("size")
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def value(self, kind: int) -> Any:
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            return self.byte()
+        if kind in (4, 5, 6):
+            return self.signed()
+        if kind == 7:
+            return struct.unpack("<d", self.take(8))[0]
+        if kind == 8:
+            return self.take(self.varint())
+        if kind in (9, 10):
+            return self.several()
+        if kind == 12:
+            return self.struct()
+        raise ValueError("kind")
+
+    def several(self) -> list[Any]:
+        head = self.byte()
+        size, kind = head >> 4, head & 15
+        size = self.varint() if size == 15 else size
+        if size > len(self.data) - self.at:
+            raise ValueError("size")
+        return [self.byte() if kind in (1, 2) else self.value(kind) for _ in range(size)]
+
+    def struct(self) -> Struct:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise ValueError("depth")
+        fields: Struct = {}
+        number = 0
+        while (head := self.byte()) != 0:
+            number = number + (head >> 4) if head >> 4 else self.signed()
+            if number in fields:
+                raise ValueError("field")
+            fields[number] = self.value(head & 15)
+        self.depth -= 1
+        return fields
+
+
+def _read(data: bytes, at: int) -> tuple[Struct, int]:
+    """The struct that begins here, and where it ends."""
+    if at < 0:
+        raise ValueError("place")
+    reader = _Reader(data, at)
+    return reader.struct(), reader.at
+
+
+# files of other writers -------------------------------------------------------------------------------------------
+
+
+def require_nothing_beside(layout: Layout, table: pl.DataFrame, own: Layout) -> None:
+    """Refuse a file that holds anything but the cells of `table`; `own` is the layout of the same table as we write it.
+
+    `table` is what was read from the file, text spelled out.
+    """
+    known = dict(own.metadata).get(_SCHEMA)
+    if any(key != _SCHEMA or value != known for key, value in layout.metadata):
+        raise ReleaseError(f"it was written by {layout.writer!r}, with metadata beside its cells.")
+    at = 0
+    for rows, chunks in zip(layout.groups, layout.chunks, strict=True):
+        part = table.slice(at, rows)
+        at += rows
+        if len(chunks) != table.width:
+            raise ReleaseError("it has other columns than it shows.")
+        for chunk, name in zip(chunks, table.columns, strict=True):
+            held = _distinct(part[name])
+            if chunk.entries is not None and chunk.entries != held.len():
+                raise ReleaseError(f"{name!r} has a dictionary of other values than its cells.")
+            if not set(chunk.told) <= _written(held):
+                raise ReleaseError(f"{name!r} has statistics of other values than its cells.")
+
+
+def _distinct(values: pl.Series) -> pl.Series:
+    values = values.explode() if isinstance(values.dtype, pl.List) else values
+    return values.drop_nulls().unique()
+
+
+def _written(values: pl.Series) -> set[bytes]:
+    """Values as statistics write them."""
+    if values.dtype.is_integer():
+        return {struct.pack("<q", value) for value in values}
+    if values.dtype == pl.Float64:
+        both: Sequence[float] = [*values, *([0.0, -0.0] if (values == 0).any() else [])]
+        return {struct.pack("<d", value) for value in both}
+    return {value.encode() for value in values.cast(pl.String)}

@@ -1,0 +1,90 @@
+"""Release folders as a forger would leave them: whatever was changed, sizes, hashes, domains and README fit again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pluralis.io import write_parquet_bytes
+from pluralis.readme import release_readme
+from pluralis.release import Manifest, claim_words
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+def forged(
+    folder: Path,
+    change: Change | None = None,
+    tables: Mapping[str, pl.DataFrame | bytes] | None = None,
+    *,
+    domains: bool = True,
+) -> Path:
+    """The folder with other tables (by file) and another manifest, sealed again; what was measured is left out."""
+    for file, content in (tables or {}).items():
+        (folder / file).write_bytes(content if isinstance(content, bytes) else write_parquet_bytes(content))
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for claim in manifest["claims"]:
+        claim.pop("measured", None)
+    if change is not None:
+        change(manifest)
+    return sealed(folder, manifest, domains=domains)
+
+
+def sealed(folder: Path, manifest: dict[str, Any], *, domains: bool = True) -> Path:
+    """Write a manifest, and all that follows from it and from the tables."""
+    for info in manifest["tables"]:
+        path = folder / info["file"]
+        if not path.is_file():
+            continue
+        data = path.read_bytes()
+        frame = None
+        if path.suffix == ".parquet":
+            try:
+                frame = pl.read_parquet(io.BytesIO(data))
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+                frame = None
+        rows = info["rows"] if frame is None else frame.height
+        info.update(rows=rows, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+        if domains and frame is not None:
+            _mend_domains(info, frame)
+    write_manifest(folder, manifest)
+    return folder
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    (folder / "manifest.json").write_text(canonical(manifest), encoding="utf-8")
+    try:
+        readme = release_readme(Manifest.model_validate(manifest))
+    except (ValueError, KeyError):  # the manifest is refused before the README is looked at
+        return
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+
+
+def canonical(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+
+
+def reworded(manifest: dict[str, Any]) -> None:
+    """Give every claim the sentence that its fields have."""
+    whole = Manifest.model_validate(manifest)
+    for claim, said in zip(whole.claims, manifest["claims"], strict=True):
+        said["rule"] = claim_words(claim, whole.kind)
+
+
+def _mend_domains(info: dict[str, Any], frame: pl.DataFrame) -> None:
+    for column in info["columns"]:
+        exact = column["role"] in ("plain", "sensitive") or column.get("exact")
+        if not exact or column.get("sets") or column["name"] not in frame.columns:
+            continue
+        cells = frame[column["name"]]
+        held = cells.unique().drop_nulls().sort()
+        if column["type"] == "number":
+            column["domain"] = [held[0], held[-1]] if held.len() else []
+        else:
+            column["domain"] = [*held.cast(pl.String), *([None] if cells.null_count() else [])]
