@@ -5,17 +5,81 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
+from pluralis.audit import audit
+from pluralis.errors import ReleaseError
 from pluralis.io import write_parquet_bytes
+from pluralis.publish import publish
+from pluralis.reading import read_release
 from pluralis.readme import release_readme
 from pluralis.release import Manifest, claim_words
+from tables import KEY, policy_of
 
 Change = Callable[[dict[str, Any]], Any]
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [20, 20, 30, 30, 40, 40, 50, 50, 60, 60, 70, 70],
+        "sex": ["f", "m"] * 6,
+        "ward": ["a", "b", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b"],
+        "disease": ["flu", "hiv", "gout", "flu", "hiv", "gout", "flu", "hiv", "gout", "flu", "hiv", "gout"],
+        "stay": [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6],
+    }
+)
+AGE = {"role": "quasi", "type": "number"}
+ONE = {"age": AGE, "sex": {"role": "quasi"}, "ward": {"role": "plain"}, "disease": {"role": "sensitive", "l": 2}}
+TWO = {**ONE, "stay": {"role": "sensitive", "l": 2, "type": "number"}}
+METHODS = {
+    "bsgi": (ONE, {}),
+    "anatomy": (ONE, {}),
+    "msb": (TWO, {}),
+    "decomposition": (TWO, {"options": {"sensitive_table": "none"}}),
+    "sloms": (TWO, {}),
+    "randomized-addition": (ONE, {"variant": "paper", "options": {"claim": "set-size"}}),
+    "gd": ({**ONE, "ward": {"role": "quasi"}}, {}),
+}
+
+
+def published(folder: Path, method: str, **more: Any) -> Path:
+    """A sound release of PEOPLE by a method; `more` is of its policy."""
+    shutil.copytree(_published(method, json.dumps(more)), folder)
+    return folder
+
+
+@cache
+def _published(method: str, more: str) -> Path:
+    attributes, publishing = METHODS[method]
+    policy = policy_of(attributes, others="drop", method=method, **publishing, **json.loads(more))
+    folder = Path(tempfile.mkdtemp(prefix="pluralis-sound-")) / "release"
+    publish(PEOPLE, policy, key=KEY).save(folder)
+    assert audit(folder).holds
+    return folder
+
+
+def refused(folder: Path) -> str:
+    """Why the audit does not say that all holds: what it says first, or why the folder is not even judged."""
+    try:
+        verdict = audit(folder)
+    except ReleaseError as error:
+        return str(error)
+    assert not verdict.holds
+    return str(verdict.failures[0])
+
+
+def not_read(folder: Path) -> str:
+    """Why the folder is not read."""
+    with pytest.raises(ReleaseError) as caught:
+        read_release(folder)
+    return str(caught.value)
 
 
 def forged(

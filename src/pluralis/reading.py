@@ -164,10 +164,11 @@ def _read(place: int, name: str, most: int, exactly: int | None = None) -> bytes
             said = "it is not a release, or it is damaged. Name the folder that `pluralis publish` wrote"
             raise ReleaseError(f"{name} is missing: {said}, or ask for the release again.") from None
         raise ReleaseError(f"{name} cannot be opened as a file ({error.strerror}). {_DAMAGED}") from None
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(handle)
+        raise ReleaseError(f"{name} is no regular file. {_DAMAGED}")
     with os.fdopen(handle, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise ReleaseError(f"{name} is no regular file. {_DAMAGED}")
         if exactly is not None and about.st_size != exactly:
             raise ReleaseError(f"not the file that the manifest describes: {about.st_size:,} bytes, not {exactly:,}.")
         if about.st_size > most:
