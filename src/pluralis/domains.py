@@ -16,13 +16,12 @@ import polars as pl
 
 from pluralis.coding import is_text
 from pluralis.errors import ReleaseError
-from pluralis.labels import ALL, interval_ends, number_text, number_texts, read_interval, read_set, shortened
+from pluralis.labels import ALL, interval_ends, number_texts, read_interval, read_set, shortened
 from pluralis.release import ColumnInfo, Manifest
-from pluralis.spelling import cores
+from pluralis.spelling import cores, one_number_twice
 
 Tables = Mapping[str, pl.DataFrame]
 
-_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _BIN = re.compile(r"\[[^\[\]]*, [^\[\]]*\]")
 
 
@@ -138,6 +137,29 @@ def spelling_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
                     yield from _one_spelling(name, held, number=False, keep=name in keep)
 
 
+def told_apart_by_case(manifest: Manifest, tables: Tables) -> Iterator[tuple[str, str]]:
+    """Protected attributes in which, as the manifest says, case makes another value, and one such value."""
+    for name in manifest.parameters.get("case") or ():
+        if name in manifest.parameters["l"]:
+            core = cores(_values(name, manifest, tables))
+            again = core.filter(core.is_duplicated())
+            if again.len():
+                yield name, str(again[0])
+
+
+def _values(name: str, manifest: Manifest, tables: Tables) -> pl.Series:
+    """The different texts of an attribute in all tables."""
+    parts = [pl.Series([], dtype=pl.String)]
+    for info in manifest.tables:
+        for column in info.columns:
+            cells = tables[info.name][column.name]
+            cells = cells.explode() if isinstance(cells.dtype, pl.List) else cells
+            if column.attribute == name and is_text(cells.dtype):
+                parts.append(cells.unique().drop_nulls().cast(pl.String))
+    parts += [values for told, values in _told(manifest, tables).items() if told == name]
+    return pl.concat([part.rename("") for part in parts]).unique()
+
+
 def _told(manifest: Manifest, tables: Tables) -> dict[str, pl.Series]:
     """For each attribute that tables tell of beside its name (`attribute`, `value`): its different values."""
     told: dict[str, list[pl.Series]] = {}
@@ -163,9 +185,9 @@ def _one_spelling(name: str, held: pl.Series, *, number: bool, keep: bool) -> It
     if not core.equals(cores(held, fold_case=False)) and not held.equals(cores(held, fold_case=False)):
         yield f"{name}: a value has blanks or invisible characters that releases do not have."
     if not keep:
-        decimals = [text for text in held if _DECIMAL.fullmatch(text)]
-        if len({number_text(float(text)) for text in decimals}) < len(decimals):
-            yield f"{name}: a number is written in two ways."
+        twice = one_number_twice(held)
+        if twice:
+            yield f"{name}: {shortened(twice[0])} and {shortened(twice[1])} are one number."
     if any(_BIN.fullmatch(text) for text in held):
         yield from _apart(name, held.to_list())
 

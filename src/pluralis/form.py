@@ -108,7 +108,7 @@ def _names(manifest: Manifest) -> Iterator[str]:
     for name in manifest.parameters["l"]:
         roles.setdefault(name, set())
     for name, several in roles.items():
-        if not name or name != name.strip() or hides_characters(name):
+        if not name.strip() or hides_characters(name):
             yield f"{name!r} cannot be the name of an attribute."
         if len(several) > 1 and manifest.kind != "multi":
             yield f"{name!r} is {' and '.join(sorted(several))} at once."

@@ -51,6 +51,24 @@ def look_alike(name: str) -> str:
     return str(core).translate(_LOOK_ALIKES).replace(" ", "")
 
 
+_DECIMAL = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$"
+
+
+def one_number_twice(texts: pl.Series) -> tuple[str, str] | None:
+    """Two different texts that are one number: `5` and `5.0`. Those with leading zeros are codes, and no numbers.
+
+    >>> one_number_twice(pl.Series(["5", "flu", "5.0"])), one_number_twice(pl.Series(["5", "05"]))
+    (('5', '5.0'), None)
+    """
+    decimals = texts.filter(texts.str.contains(_DECIMAL)).sort()
+    bare = decimals.str.replace(r"(\.[0-9]*?)0+$", "$1").str.strip_suffix(".").str.replace("^-0$", "0")
+    again = decimals.filter(bare.is_duplicated())
+    if not again.len():
+        return None
+    other = decimals.filter((bare == bare.filter(bare.is_duplicated())[0]) & (decimals != again[0]))
+    return again[0], other[0]
+
+
 def cores(texts: pl.Series, *, fold_case: bool = True) -> pl.Series:
     """The skeleton of each text.
 

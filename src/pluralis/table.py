@@ -23,13 +23,14 @@ import polars.selectors as cs
 
 from pluralis.attribute import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs
 from pluralis.canonical import canonical
-from pluralis.coding import narrow
+from pluralis.coding import is_text, narrow
 from pluralis.errors import InputError, PolicyError
 from pluralis.hierarchy import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
 from pluralis.kernels.order import unpacked
 from pluralis.labels import interval_label, number_text
 from pluralis.parquet import ParquetFile
 from pluralis.policy import Policy
+from pluralis.spelling import one_number_twice
 
 Codes = npt.NDArray[np.int32]
 Values = Sequence[str] | Sequence[int] | Sequence[float]  # numbers as an array, in a quarter of the memory
@@ -170,6 +171,8 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
         raise InputError("The table has no rows. There is nothing to publish.")
     notes: list[str] = []
     columns = [canonical(frame[name], a, policy.missing, notes, in_codes=True) for name, a in _used(policy).items()]
+    for column in columns:
+        _refuse_one_number_twice(column, policy)
     person = None
     if policy.person is not None:
         person = canonical(frame[policy.person], Attribute(role="identifier", case="keep"), policy.missing, notes)
@@ -180,6 +183,20 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
             )
     _warn_of_repeated_people(frame, policy, notes)
     return Clean(pl.DataFrame(columns), person, tuple(notes))
+
+
+def _refuse_one_number_twice(column: pl.Series, policy: Policy) -> None:
+    """Refuse a protected column of text in which one number stands in two ways: they would count as two values."""
+    attribute = policy.columns[column.name]
+    protected = attribute.role == "sensitive" or any(rule.protects == column.name for rule in policy.rules)
+    if not protected or not is_text(column.dtype) or attribute.case == "keep":
+        return
+    twice = one_number_twice(column.unique().drop_nulls().cast(pl.String))
+    if twice:
+        raise InputError(
+            f"{column.name!r} holds {twice[0]!r} and {twice[1]!r}, which are one number and would count as two values. "
+            "Set type: number, or case: keep if they are codes that mean different things."
+        )
 
 
 def encode_clean(source: Clean, policy: Policy) -> Table:

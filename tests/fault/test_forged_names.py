@@ -12,10 +12,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forging import METHODS, PEOPLE, forged, not_read, published, refused, reworded, sealed
+from forging import METHODS, ONE, PEOPLE, forged, not_read, published, refused, reworded, sealed
 from multi import Sub, multi_release
+from pluralis.audit import audit
+from pluralis.errors import InputError
 from pluralis.io import write_parquet_bytes
+from pluralis.publish import publish
 from pluralis.release import Release, canonical_order
+from tables import KEY, policy_of
 
 
 @pytest.fixture
@@ -215,3 +219,23 @@ def test_nor_where_attributes_stand_apart(folder: Path, method: str, attribute: 
 
     assert refused(forged(folder, mend, {file: table}))
     assert not_read(folder)
+
+
+def test_case_that_makes_another_value_is_told(folder: Path) -> None:
+    """A forger may say that Flu and flu are two diseases, as an honest policy may; the verdict tells of it."""
+    published(folder, "anatomy")
+    table = spelled(pl.read_parquet(folder / "sensitive.parquet"), "disease", ["FLU", "Flu", "flu"])
+    forged(folder, lambda m: m["parameters"].update(case=["disease"]), {"sensitive.parquet": table})
+    told = [finding for finding in audit(folder).findings if not finding.binding and not finding.holds]
+    assert [finding.claim for finding in told] == ["disease: no two values differ in case alone"]
+
+
+def test_one_number_in_two_ways_is_refused_before_it_is_published() -> None:
+    people = PEOPLE.with_columns(disease=pl.Series(["250", "250.0", "401"] * 4))
+    policy = policy_of(ONE, others="drop", method="anatomy")
+    with pytest.raises(InputError, match=r"'250' and '250.0'.*case: keep"):
+        publish(people, policy, key=KEY)
+    kept = {**ONE, "disease": {"role": "sensitive", "l": 2, "case": "keep"}}
+    assert audit(publish(people, policy_of(kept, others="drop", method="anatomy"), key=KEY)).holds
+    codes = people.with_columns(disease=pl.Series(["025", "25", "401"] * 4))  # a leading zero makes a code
+    assert audit(publish(codes, policy, key=KEY)).holds

@@ -16,6 +16,7 @@ from pluralis.audit import bucketized, decomposed, generalized, multi, sets, sli
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.coding import coded_table, spelled_out_table
+from pluralis.domains import told_apart_by_case
 from pluralis.errors import ReleaseError
 from pluralis.form import form_problems
 from pluralis.reading import LIMIT, inspect_folder, refusing
@@ -66,6 +67,7 @@ def _judged(
             findings.append(Finding("the release makes at least one claim", False, 0.0, 1.0))
         findings += judge.judge(manifest, tables)
         findings += _certificate(manifest, findings)
+        findings += _by_case(manifest, tables)
         if original is not None:
             spelled = {name: spelled_out_table(table) for name, table in tables.items()}
             findings += judge.compare(manifest, spelled, original)
@@ -81,6 +83,19 @@ def _certificate(manifest: Manifest, findings: Sequence[Finding]) -> list[Findin
         return []
     claim = "what the manifest says was measured is what its tables give"
     return [Finding(claim, not wrong, float(len(wrong)), 0.0, note="; ".join(wrong) or None)]
+
+
+def _by_case(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> list[Finding]:
+    """Whether values that differ in case alone were counted as different: the manifest may say so, and is believed."""
+    return [
+        Finding(
+            f"{name}: no two values differ in case alone",
+            False,
+            note=f"{value!r} has several; not promised",
+            binding=False,
+        )
+        for name, value in told_apart_by_case(manifest, tables)
+    ]
 
 
 def _agreement(problems: list[str]) -> Finding:
