@@ -19,7 +19,7 @@ from typing import ClassVar
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.holdings import views
+from pluralis.attacks.holdings import secrets_of, views
 from pluralis.attacks.knowledge import Question, Targets, Weakest, blind_guess, questions, weakest, worlds_of
 from pluralis.audit.candidates import Worlds, judge_claim
 from pluralis.audit.coded import NotJudged
@@ -96,17 +96,19 @@ def weakest_set(release: Release, worlds: Worlds | NotJudged, question: Question
     if isinstance(worlds, NotJudged):
         return None, worlds.note
     l = round(1 / question.promised) if question.promised else release.manifest.parameters["l"][question.attribute]
+    # a plain column stands beside the row, not in the sets: it tells the group, which is taken to be known
+    known = [name for name in question.secrets if name in secrets_of(release)]
     try:
-        found = judge_claim(worlds, frozenset(question.secrets), question.attribute, l)
+        found = judge_claim(worlds, frozenset(known), question.attribute, l)
     except NotJudged as no:
         return None, no.note
     worst = Weakest(max(found.share, 1 / found.measured), found.witness)
     joint = release.tables.get("sensitive")
-    if joint is not None and question.secrets:
-        counts = joint.group_by(*question.secrets, question.attribute).agg(pl.col("count").sum())
-        of = counts.with_columns((pl.col("count") / pl.col("count").sum().over(question.secrets)).alias("\0share"))
-        top = of.sort("\0share", *question.secrets, descending=True).row(0, named=True)
-        said = ", ".join(f"{name} = {top[name]}" for name in question.secrets)
+    if joint is not None and known:
+        counts = joint.group_by(*known, question.attribute).agg(pl.col("count").sum())
+        of = counts.with_columns((pl.col("count") / pl.col("count").sum().over(known)).alias("\0share"))
+        top = of.sort("\0share", *known, descending=True).row(0, named=True)
+        said = ", ".join(f"{name} = {top[name]}" for name in known)
         worst = max(worst, Weakest(float(top["\0share"]), f"the sensitive table, {said}"), key=lambda one: one.share)
     return worst, found.note
 
