@@ -12,6 +12,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -24,6 +25,7 @@ from pluralis.errors import OutputError
 
 _NOREPLACE, _EXCHANGE, _HERE = 1, 2, -100
 _OLD = ".old"
+_TOKEN = 8  # bytes that tell staged folders of one name apart
 
 
 def check_target(target: Path, *, replace: bool, mark: str) -> None:
@@ -60,7 +62,7 @@ class Stage:
 
     def __init__(self, target: Path) -> None:
         self.target = target
-        self.folder = target.parent / f".{target.name}.staging-{secrets.token_hex(8)}"
+        self.folder = target.parent / f".{target.name}.staging-{secrets.token_hex(_TOKEN)}"
         self.folder.mkdir(mode=0o700)
         self._lock = os.open(self.folder, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -137,10 +139,12 @@ def one_at_a_time(parent: Path) -> Iterator[None]:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove staged folders whose writer is gone: their lock is free."""
-    for old in target.parent.glob(f".{target.name}.staging-*{_OLD}"):
-        if not target.exists():  # its writer was killed within an exchange that took several steps
+    staged = re.compile(rf"\.{re.escape(target.name)}\.staging-[0-9a-f]{{{2 * _TOKEN}}}({re.escape(_OLD)})?")
+    left = [folder for folder in sorted(target.parent.iterdir()) if staged.fullmatch(folder.name)]
+    for old in left:
+        if old.name.endswith(_OLD) and not target.exists():  # killed within an exchange that took several steps
             old.rename(target)
-    for folder in target.parent.glob(f".{target.name}.staging-*"):
+    for folder in left:
         try:
             handle = os.open(folder, os.O_RDONLY)
         except FileNotFoundError:

@@ -51,12 +51,11 @@ def _policy(method: str, known: tuple[str, ...], secrets: int, **more: Any) -> P
     return policy_of(attributes, adversaries=[list(known)], others="drop", method=method, **more)
 
 
-def _published_with_a_claim_or_refused(policy: Policy, known: tuple[str, ...]) -> bool:
-    """Whether it is published; then every secret is promised to this adversary, and the audit measured it."""
+def _published_with_a_claim(policy: Policy, known: tuple[str, ...]) -> bool:
+    """Whether it is published, and not refused. Then every secret is promised to this adversary, and measured."""
     try:
         publication = publish(PEOPLE, policy, key=KEY, attacks=True)
-    except Infeasible as refused:
-        assert str(refused).endswith(".")
+    except Infeasible:
         return False
     verdict = audit(publication, original=PEOPLE)
     assert verdict.holds, verdict.failures
@@ -71,13 +70,13 @@ def _published_with_a_claim_or_refused(policy: Policy, known: tuple[str, ...]) -
 
 @pytest.mark.parametrize("method", sorted(methods()))
 def test_one_secret(method: str) -> None:
-    published = {_published_with_a_claim_or_refused(_policy(method, known, 1), known) for known in OF_ONE}
+    published = {_published_with_a_claim(_policy(method, known, 1), known) for known in OF_ONE}
     assert published == {method != "sloms"}  # it slices several
 
 
 @pytest.mark.parametrize("method", sorted(methods()))
 def test_several_secrets(method: str) -> None:
-    published = {known: _published_with_a_claim_or_refused(_policy(method, known, 2), known) for known in KNOWN}
+    published = {known: _published_with_a_claim(_policy(method, known, 2), known) for known in KNOWN}
     if method in ("anatomy", "tp"):
         assert not any(published.values())
     elif method != "randomized-addition":
@@ -91,7 +90,7 @@ def test_decomposition_whatever_it_shows_of_secrets(shown: str, secrets: int) ->
         policy = _policy("decomposition", known, secrets, options={"sensitive_table": shown})
         if shown == "joint" and "disease" in known:
             continue  # the table itself shows which job goes with a disease: tests/paper/test_decomposition_holes.py
-        assert _published_with_a_claim_or_refused(policy, known)
+        assert _published_with_a_claim(policy, known)
 
 
 @pytest.mark.parametrize("method", sorted(methods()))
@@ -101,5 +100,5 @@ def test_a_rule_about_whoever_knows_a_plain_column(method: str) -> None:
     del data["adversaries"]
     data["attributes"].pop("disease")
     data["rules"] = ["age, ward -> disease : l=2"]
-    published = _published_with_a_claim_or_refused(Policy.of(data), ("age", "ward"))
+    published = _published_with_a_claim(Policy.of(data), ("age", "ward"))
     assert published == (method != "sloms")

@@ -291,6 +291,42 @@ def test_two_writers_give_one_winner(tmp_path: Path, publication: Publication) -
     assert _staged(tmp_path) == []
 
 
+def _abandon(folder: Path) -> Path:
+    """A staged folder whose writer is gone."""
+    folder.mkdir()
+    (folder / "microdata.parquet").write_text("rows")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("rel[1]", "rel1"),
+        ("rel[!x]", "rel1"),
+        ("rel*", "release"),
+        ("rel?", "rel1"),
+        ("**", "release"),
+        ("rel", "rel.staging-0123456789abcdef"),
+        ("rel", "rel.staging-x"),
+        ("rel", "rel.private"),
+        ("rel", "REL"),
+    ],
+)
+def test_what_is_staged_for_another_name_is_left_alone(
+    tmp_path: Path, publication: Publication, name: str, other: str
+) -> None:
+    publication.save(tmp_path / name)
+    ours = _abandon(tmp_path / f".{name}.staging-0123456789abcdef")
+    old = _abandon(tmp_path / f".{name}.staging-fedcba9876543210.old")
+    others = [_abandon(tmp_path / f".{other}.staging-{word}") for word in ("0123456789abcdef", "0123456789abcdef.old")]
+    publication.save(tmp_path / name, replace=True)
+    assert not ours.exists()
+    assert not old.exists()
+    expected = {name, f"{name}.private", *(f.name for f in others if other != f"{name}.private")}
+    assert {p.name for p in tmp_path.iterdir()} == expected
+    assert audit(tmp_path / name).holds
+
+
 def test_existing_output_is_kept_without_replace(tmp_path: Path, publication: Publication) -> None:
     for name, make in {"file": Path.touch, "empty": Path.mkdir}.items():
         target = tmp_path / name
