@@ -53,7 +53,8 @@ def patients_policy(l: int = 2, **publish: Any) -> Policy:
 
 def policy_of(attributes: dict[str, dict[str, Any]], *, k: int | None = None, person: str | None = None,
               adversaries: list[list[str]] | None = None, missing: list[str] | None = None, others: str | None = None,
-              rules: list[str] | None = None, **publish: Any) -> Policy:  # fmt: skip
+              rules: list[str] | None = None, republish: str | None = None,
+              **publish: Any) -> Policy:  # fmt: skip
     """A policy from a few words."""
     data: dict[str, Any] = {"version": 1, "attributes": attributes, "publish": publish}
     if k is not None:
@@ -68,6 +69,8 @@ def policy_of(attributes: dict[str, dict[str, Any]], *, k: int | None = None, pe
         data["others"] = others
     if rules is not None:
         data["rules"] = rules
+    if republish is not None:
+        data["republish"] = republish
     return Policy.of(data)
 
 

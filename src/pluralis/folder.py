@@ -137,14 +137,29 @@ def one_at_a_time(parent: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def restore(target: Path) -> None:
+    """Give a folder its name back whose writer was killed within an exchange that took several steps."""
+    if target.parent.is_dir() and not os.path.lexists(target):
+        with one_at_a_time(target.parent):
+            _put_back(target)
+
+
+def _put_back(target: Path) -> None:
+    for old in _staged_for(target):
+        if old.name.endswith(_OLD) and not target.exists():
+            old.rename(target)
+
+
+def _staged_for(target: Path) -> list[Path]:
+    """The hidden folders of a target: names are compared letter by letter, whatever is in them."""
+    staged = re.compile(rf"\.{re.escape(target.name)}\.staging-[0-9a-f]{{{2 * _TOKEN}}}({re.escape(_OLD)})?")
+    return [folder for folder in sorted(target.parent.iterdir()) if staged.fullmatch(folder.name)]
+
+
 def _remove_abandoned(target: Path) -> None:
     """Remove staged folders whose writer is gone: their lock is free."""
-    staged = re.compile(rf"\.{re.escape(target.name)}\.staging-[0-9a-f]{{{2 * _TOKEN}}}({re.escape(_OLD)})?")
-    left = [folder for folder in sorted(target.parent.iterdir()) if staged.fullmatch(folder.name)]
-    for old in left:
-        if old.name.endswith(_OLD) and not target.exists():  # killed within an exchange that took several steps
-            old.rename(target)
-    for folder in left:
+    _put_back(target)
+    for folder in _staged_for(target):
         try:
             handle = os.open(folder, os.O_RDONLY)
         except FileNotFoundError:

@@ -115,6 +115,8 @@ class Policy(Strict):
     dependencies: list[Annotated[Dependency, _AsText]] = Field(default_factory=list)
     coincidences: list[Annotated[Dependency, _AsText]] = Field(default_factory=list)
     publish: Publishing = Publishing()
+    # releases of a table that changes may be made anew each time, though whoever holds two can intersect them
+    republish: Literal["independent"] | None = None
 
     _folder: Path = PrivateAttr(default=Path())
 

@@ -43,10 +43,12 @@ from pluralis.randomness import Draw, Key
 from pluralis.reading import require_sealed
 from pluralis.readme import release_readme
 from pluralis.release import CSV_ESCAPE, MANIFEST, README, Manifest, Release, with_set_labels
+from pluralis.republish import PRIVATE, Known, before, key_after, key_for, made_of, require_key, said_of
 from pluralis.table import Table, clean, encode_clean
 
+__all__ = ["PRIVATE", "Format", "Publication", "assemble", "built", "keep_results", "key_for", "publish"]
+
 Format = Literal["parquet", "csv"]
-PRIVATE = ".private"
 ATTACKED = "attack.json"  # in the private folder, as is
 REPORT = "report.html"
 AUTO = "auto"  # in the place of a method's name: the best of all that apply
@@ -59,7 +61,8 @@ class Publication(Release):
     """A release in memory, with what only its publisher has. `save` makes it visible, after the audit.
 
     Its tables are packed: the audit of the staged files then needs no memory beside theirs. `attacked` is what attacks
-    got, None where none was run; `exposures` are how sure guesses are, group by group.
+    got, None where none was run; `exposures` are how sure guesses are, group by group; `known` are some people of the
+    original, to tell what it gives away beside an earlier release.
     """
 
     policy: Policy
@@ -68,6 +71,7 @@ class Publication(Release):
     notes: tuple[str, ...] = ()
     attacked: tuple[Result, ...] | None = None
     exposures: tuple[Exposure, ...] = ()
+    known: Known | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.tables, Packed):
@@ -85,10 +89,12 @@ class Publication(Release):
         private = target.with_name(target.name + PRIVATE)
         check_target(target, replace=replace, mark=MANIFEST)
         check_target(private, replace=True, mark="key")
-        _require_same_key(private, self.key)
         with staging(target, private, private) as (public_stage, private_stage, key_stage):
+            found = before(target)  # now: what a killed writer left is put in order
+            independent = self.policy.republish == "independent"
+            said = said_of(target, found, self, self.key, self.known, independent)
             with stage("writing"):
-                manifest = self._write_public(public_stage, format)
+                manifest = self._write_public(public_stage, format, () if said is None else (said,))
             give_back(manifest.rows)
             with stage("auditing the staged files"):
                 verdict = audit(public_stage.folder, allow_test=allow_test, limit=None)
@@ -100,11 +106,13 @@ class Publication(Release):
             public_stage.rewrite(MANIFEST, manifest.to_json().encode())
             public_stage.rewrite(README, release_readme(manifest).encode())
             require_sealed(public_stage.folder, manifest)
-            self._write_private(private_stage, manifest, verdict)
-            self.key.write(key_stage.folder / "key")
+            self._write_private(private_stage, manifest, verdict, key_after(found, self.key, made_of(self)))
+            key_after(found, self.key).write(key_stage.folder / "key")
             with one_at_a_time(target.parent), ExitStack() as undo:
                 check_target(target, replace=replace, mark=MANIFEST)
-                _require_same_key(private, self.key)
+                if before(target) != found:
+                    require_key(target, before(target), self.key)
+                    raise OutputError(f"{target} was changed by another writer meanwhile. Nothing was written.")
                 if target.exists():  # the key alone in between: a report never stands beside another release
                     key_stage.show(undo, replace=True)
                     public_stage.show(undo, replace=True, mode=0o755)
@@ -115,7 +123,7 @@ class Publication(Release):
                 undo.pop_all()
         return verdict
 
-    def _write_public(self, to: Stage, format: Format) -> Manifest:
+    def _write_public(self, to: Stage, format: Format, said: tuple[str, ...]) -> Manifest:
         tables = []
         assert isinstance(self.tables, Packed)
         for info in self.manifest.tables:
@@ -130,13 +138,16 @@ class Publication(Release):
         parameters = dict(self.manifest.parameters)
         if format == "csv":
             parameters["csv_escape"] = CSV_ESCAPE
-        manifest = self.manifest.model_copy(update={"tables": tuple(tables), "parameters": parameters})
+        breaks = (*self.manifest.breaks, *said)
+        manifest = self.manifest.model_copy(
+            update={"tables": tuple(tables), "parameters": parameters, "breaks": breaks}
+        )
         to.write(MANIFEST, manifest.to_json().encode())
         to.write(README, release_readme(manifest).encode())
         return manifest
 
-    def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict) -> None:
-        self.key.write(to.folder / "key")
+    def _write_private(self, to: Stage, manifest: Manifest, verdict: Verdict, key: Key) -> None:
+        key.write(to.folder / "key")
         sha256 = hashlib.sha256(manifest.to_json().encode()).hexdigest()
         report = render_report(self.policy, manifest, verdict, self.loss, self.notes, self.attacked, self.exposures)
         attacked = {} if self.attacked is None else {ATTACKED: _results_json(sha256, self.attacked)}
@@ -149,18 +160,6 @@ class Publication(Release):
             **attacked,
         }.items():
             to.write(name, text.encode(), mode=0o600)
-
-
-def _require_same_key(private: Path, key: Key) -> None:
-    """A second key for the same private folder would make two releases of the same people: refuse it."""
-    file = private / "key"
-    if file.exists() and not key.repeats(Key.read(file)):
-        folder = private.with_name(private.name.removesuffix(PRIVATE))
-        raise OutputError(
-            f"{private.name} holds another key, of an earlier release. Publish with that key (the command line does so "
-            f"by itself, in Python pass key=pluralis.key_for('{folder}')), or choose another name: two releases of the "
-            "same people under two keys can be intersected."
-        )
 
 
 def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
@@ -214,12 +213,6 @@ def _results_json(manifest_sha256: str, results: Sequence[Result]) -> str:
     """What attacks got from the release that has this manifest."""
     data = {"manifest_sha256": manifest_sha256, "results": [result.to_dict() for result in results]}
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
-def key_for(folder: str | Path) -> Key:
-    """The key to publish to a folder with: its private folder's, or a new one."""
-    file = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE) / "key"
-    return Key.read(file) if file.exists() else Key.new()
 
 
 def publish(
@@ -278,10 +271,11 @@ def publish(
         attacked, exposed = measured(release, original), exposures(release)
     breaks = dict.fromkeys((*release.manifest.breaks, *not_stopped(release, attacked, people)))
     manifest = release.manifest.model_copy(update={"breaks": tuple(breaks)})
+    known = Known.of(original, people, in_order=bool(key.made) or asked.republish is not None)
     del original
     give_back(rows)
     with stage("packing the tables"):
-        return Publication(manifest, release.tables, asked, key, loss, said, attacked, exposed)
+        return Publication(manifest, release.tables, asked, key, loss, said, attacked, exposed, known)
 
 
 def _people(plan: Plan, table: Table) -> int:

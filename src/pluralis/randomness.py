@@ -9,12 +9,14 @@ is that of SipHash, a keyed function, over what the row is (`identity`).
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,15 @@ from pluralis.errors import InputError
 from pluralis.kernels.shuffle import order_of_words
 
 KEY_BYTES = 32
+KEY_FILE_BYTES = 2**26  # designs hold every value of an attribute
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release that was made: its method, and a digest of its tables."""
+
+    method: str
+    tables: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +43,8 @@ class Key:
     """The publisher's secret: 32 bytes that never enter a release.
 
     `designs` is what earlier releases under this key decided and later ones must repeat (see `addition`): a set that is
-    drawn again from another design can be intersected with the first.
+    drawn again from another design can be intersected with the first. `made` are the releases made under this key: one
+    more that is not among them tells of the same people again (see `republish`).
 
     >>> Key.test().is_test, Key.new().is_test
     (True, False)
@@ -40,6 +52,7 @@ class Key:
 
     secret: bytes
     designs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    made: tuple[Made, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if len(self.secret) != KEY_BYTES:
@@ -57,19 +70,21 @@ class Key:
 
     @classmethod
     def read(cls, path: str | Path) -> Key:
+        """Read a key file; refuse one that is not the caller's alone."""
         path = Path(path)
-        if not path.is_file():
-            raise InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
-        text, _, designs = path.read_text(encoding="utf-8", errors="replace").strip().partition("\n")
+        lines = _read_own(path).decode("utf-8", errors="replace").strip().split("\n")
         try:
-            known = json.loads(designs) if designs else {}
+            text, designs, releases = [*lines, *["{}", "[]"][len(lines) - 1 :]]
+            known, made = json.loads(designs), json.loads(releases)
             if not isinstance(known, dict) or not all(isinstance(design, dict) for design in known.values()):
                 raise ValueError(designs)
-            return cls(bytes.fromhex(text), known)
-        except ValueError:
+            if not isinstance(made, list):
+                raise TypeError(releases)
+            return cls(bytes.fromhex(text), known, tuple(Made(**one) for one in made))
+        except (ValueError, TypeError):
             raise InputError(
-                f"{path.name} holds no key: expected {2 * KEY_BYTES} hexadecimal digits, and designs as Pluralis wrote "
-                "them. Restore it: without it the same people cannot be published again."
+                f"{path.name} holds no key: expected {2 * KEY_BYTES} hexadecimal digits, and designs and releases as "
+                "Pluralis wrote them. Restore it: without it the same people cannot be published again."
             ) from None
 
     def write(self, path: Path) -> None:
@@ -77,14 +92,20 @@ class Key:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(self.secret.hex() + "\n")
-            if self.designs:
+            if self.designs or self.made:
                 file.write(json.dumps(self.designs, ensure_ascii=False) + "\n")
+            if self.made:
+                file.write(json.dumps([asdict(made) for made in self.made], ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def with_designs(self, designs: Mapping[str, Mapping[str, Any]]) -> Key:
         """The same key, with more to repeat."""
         return replace(self, designs={**self.designs, **designs})
+
+    def with_release(self, made: Made) -> Key:
+        """The same key, with one more release made under it, unless that was made before."""
+        return self if made in self.made else replace(self, made=(*self.made, made))
 
     def repeats(self, other: Key) -> bool:
         """Whether it is the same secret, and holds to everything that the other decided."""
@@ -97,6 +118,63 @@ class Key:
 
     def __repr__(self) -> str:
         return "Key(test)" if self.is_test else "Key(secret)"
+
+
+def _read_own(path: Path) -> bytes:
+    """The bytes of a file that belongs to whoever reads it and that nobody else can read or change.
+
+    Whoever plants a key, or has read it, can repeat every draw, and undo the release. The folder is opened first and
+    the file in it, so that what is checked is what is read.
+    """
+    folder = path.absolute().parent
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise _no_key(folder, error) from None
+    try:
+        _require_owned(folder, os.fstat(place))
+        if os.fstat(place).st_mode & 0o022:
+            raise InputError(
+                f"{folder} can be written to by others (mode {os.fstat(place).st_mode & 0o7777:03o}), who may have "
+                f"planted its key. If they have not: chmod 700 {folder}. Else publish under another name."
+            )
+        try:  # a pipe is not waited for
+            handle = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+        except OSError as error:
+            raise _no_key(path, error) from None
+    finally:
+        os.close(place)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > KEY_FILE_BYTES:
+            raise InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
+        _require_owned(path, status)
+        if status.st_mode & 0o077:
+            raise InputError(
+                f"{path} can be used by others (mode {status.st_mode & 0o7777:03o}), and whoever has the key can undo "
+                f"the release. If nobody has read it: chmod 600 {path}. Else it is no secret any more: publish under "
+                "another name, and know that both releases can be intersected."
+            )
+        return file.read()
+
+
+def _require_owned(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise InputError(
+            f"{path} belongs to user {status.st_uid}, not to you (user {os.geteuid()}): the key may be planted, and "
+            "whoever planted it can undo the release. Publish as its owner, or, if you know it to be yours, chown it."
+        )
+
+
+def _no_key(path: Path, error: OSError) -> Exception:
+    """Why a key cannot be read; another fault of the system stays what it is."""
+    if error.errno in (errno.ELOOP, errno.EMLINK) or path.is_symlink():
+        return InputError(f"{path} is a symbolic link. A key is a real file in a real folder: put it there.")
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENXIO):
+        return InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return InputError(f"{path} cannot be read: {error.strerror}. Publish as its owner.")
+    return error
 
 
 @dataclass(frozen=True)

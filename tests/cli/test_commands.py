@@ -82,6 +82,42 @@ def test_publishing_again_reuses_the_key_and_gives_the_same_bytes(pluralis: Any,
     assert {p.name: p.read_bytes() for p in (here / "release").iterdir()} == first
 
 
+def test_a_changed_table_takes_the_place_of_a_release_only_if_the_policy_says_so(pluralis: Any, here: Path) -> None:
+    assert publish(pluralis).code == 0
+    (here / "table.csv").write_bytes(write_csv_bytes(PATIENTS.head(6)))
+    ran = publish(pluralis, "--replace")
+    assert ran.code == 2
+    assert "write `republish: independent` in the policy" in ran.err
+    ran = publish(pluralis, "--replace", "--method", "mondrian")
+    assert ran.code == 2
+    assert "mondrian then groups people anew" in ran.err
+    (here / "policy.yaml").write_text(POLICY + "republish: independent\n")
+    ran = publish(pluralis, "--replace")
+    assert ran.code == 0, ran.err
+    assert "an earlier release of the same people" in " ".join(ran.out.split())
+
+
+def test_a_release_without_its_private_folder_is_not_replaced(pluralis: Any, here: Path) -> None:
+    assert publish(pluralis).code == 0
+    first = {p.name: p.read_bytes() for p in (here / "release").iterdir()}
+    (here / "release.private").rename(here / "backup")
+    for more in ((), ("--test-key",), ("--method", "mondrian")):
+        ran = publish(pluralis, "--replace", *more)
+        assert ran.code == 2
+        assert "Restore the private folder from a backup, or publish under another name" in ran.err
+    assert {p.name: p.read_bytes() for p in (here / "release").iterdir()} == first
+    (here / "backup").rename(here / "release.private")
+    assert publish(pluralis, "--replace").code == 0
+
+
+def test_a_key_that_others_can_read_is_not_used(pluralis: Any, here: Path) -> None:
+    assert publish(pluralis).code == 0
+    (here / "release.private" / "key").chmod(0o644)
+    ran = publish(pluralis, "--replace")
+    assert ran.code == 2
+    assert "chmod 600" in ran.err
+
+
 def test_method_and_options_from_the_command_line(pluralis: Any, here: Path) -> None:
     ran = publish(pluralis, "--method", "mondrian", "--set", "mode=relaxed", "--json")
     assert ran.code == 0, ran.err

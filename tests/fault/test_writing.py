@@ -36,7 +36,7 @@ def publication() -> Publication:
 
 @pytest.fixture
 def another() -> Publication:
-    return publish(PATIENTS, patients_policy(method="mondrian"), key=KEY)
+    return publish(PATIENTS, patients_policy(method="mondrian", republish="independent"), key=KEY)
 
 
 class _Killed(BaseException):
@@ -229,7 +229,7 @@ while status:
     child = os.fork()
     if not child:
         from tables import KEY, PATIENTS, patients_policy
-        release = publish(PATIENTS, patients_policy(method="mondrian"), key=KEY)
+        release = publish(PATIENTS, patients_policy(method="mondrian", republish="independent"), key=KEY)
         def hook(event, args):
             global left
             if event in STEPS:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,14 +31,41 @@ Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 
+class Remaining(NamedTuple):
+    """What several releases leave possible of the people of a claim.
+
+    `right` are guessed by all releases, `alone` by the first. Of `gained` people fewer values remain than by the first
+    alone, of `short` also fewer than l, of `certain` one; `fewest` is how many remain where they are fewest.
+    """
+
+    claim: Claim
+    targets: int
+    sampled: bool
+    right: float
+    alone: float
+    blind: float
+    gained: int
+    short: int
+    certain: int
+    fewest: int
+
+
 def together(name: str, release: Release, others: Sequence[Release], original: pl.DataFrame, options: Options,
              whom: str) -> Iterator[Result]:  # fmt: skip
     """A result for each claim of a release: what it and some other releases say together."""
+    for left in remaining(release, others, original, options):
+        yield _result(name, left, whom)
+
+
+def remaining(
+    release: Release, others: Sequence[Release], original: pl.DataFrame, options: Options
+) -> Iterator[Remaining]:
+    """For each claim of a release what it and some other releases leave possible."""
     every = [said_by(one) for one in (release, *others)]
     for claim in _asked(release):
         found = [[said for said in some if said.attribute == claim.attribute] for some in every]
         if found[0] and any(found[1:]):
-            yield _of_claim(name, claim, found, original, options, whom)
+            yield _of_claim(claim, found, original, options)
 
 
 def _asked(release: Release) -> list[Claim]:
@@ -47,13 +75,12 @@ def _asked(release: Release) -> list[Claim]:
     return list({(claim.attribute, claim.adversary): claim for claim in reversed(strict)}.values())
 
 
-def _of_claim(
-    name: str, claim: Claim, found: Sequence[Sequence[Said]], original: pl.DataFrame, options: Options, whom: str
-) -> Result:
-    targets, people = options.targets(original.height), original.height
+def _of_claim(claim: Claim, found: Sequence[Sequence[Said]], original: pl.DataFrame, options: Options) -> Remaining:
+    targets = options.targets(original.height)
     asked = Asked(found, claim.adversary)
     true = asked.truth(original)
-    right = alone = gained = missed = 0.0
+    right = alone = 0.0
+    gained = short = certain = 0
     fewest, step = asked.values + 1, max(1, CELLS // max(1, 3 * asked.values))
     for begin in range(0, targets.size, step):
         some = targets[begin : begin + step]
@@ -66,24 +93,31 @@ def _of_claim(
         right += float(chance_of_right(all_of_them, mine).sum())
         alone += float(chance_of_right(first, mine).sum())
         gained += int(fewer.sum())
-        missed += int(((possible < (claim.l or 0)) & fewer).sum())
+        short += int(((possible < (claim.l or 0)) & fewer).sum())
+        certain += int(((possible == 1) & fewer).sum())
         fewest = min(fewest, int(possible[fewer].min(initial=fewest)))
-    size, sampled = max(1, targets.size), targets.size < people
-    ends = bounds(right / size, targets.size, sampled)
-    before = f"{alone / size:.3f} are guessed by this release alone"
-    more = f"fewer values remain for {int(gained):,}, fewer than {claim.l} for {int(missed):,}" if gained else ""
+    sampled = targets.size < original.height
+    blind = commonest(true)
+    return Remaining(claim, targets.size, sampled, right, alone, blind, gained, short, certain, fewest)
+
+
+def _result(name: str, left: Remaining, whom: str) -> Result:
+    claim, size = left.claim, max(1, left.targets)
+    ends = bounds(left.right / size, left.targets, left.sampled)
+    before = f"{left.alone / size:.3f} are guessed by this release alone"
+    more = f"fewer values remain for {left.gained:,}, fewer than {claim.l} for {left.short:,}" if left.gained else ""
     return Result(
         attack=name,
         question=f"{claim.attribute}, knowing {', '.join(claim.adversary) or 'nothing'} and {whom}",
         attribute=claim.attribute,
         adversary=claim.adversary,
-        targets=targets.size,
-        sampled=sampled,
-        success=right / size,
+        targets=left.targets,
+        sampled=left.sampled,
+        success=left.right / size,
         low=ends["low"],
         high=ends["high"],
-        blind=commonest(true),
-        worst=1 / fewest if gained else None,
+        blind=left.blind,
+        worst=1 / left.fewest if left.gained else None,
         note=f"{before}; {more or 'the others add nothing'}; 1/{claim.l} is promised to whoever has this release alone",
     )
 

@@ -88,17 +88,17 @@ def _sentence(of: str, result: Result, people: int) -> str:
     name, _, subject = of.partition(": ")
     if min(result.targets, people) < PEOPLE:
         return f"{name}: {subject}, more often than by a blind guess"
-    right, blind = _percent(result.success), _percent(result.blind)
+    right, blind = percent(result.success), percent(result.blind)
     if not result.oftener:
         return f"{name}: {right} of {subject}; blind guess {blind}"
-    bound = _percent(result.promised or 0.0)
+    bound = percent(result.promised or 0.0)
     return f"{name}: {right} of {subject}, above the {bound} of equally likely rows; blind guess {blind}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Whole percent; never nothing for something, nor all for less.
 
-    >>> _percent(0.634), _percent(0.001), _percent(0.9999), _percent(1.0)
+    >>> percent(0.634), percent(0.001), percent(0.9999), percent(1.0)
     ('63 %', 'under 1 %', 'over 99 %', '100 %')
     """
     if 0 < share < 0.005:

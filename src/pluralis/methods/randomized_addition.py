@@ -52,6 +52,7 @@ class RandomizedAddition(Method):
     title: ClassVar[str] = "quasi values as they are, each secret among l - 1 drawn ones; counts with exact error bars"
     paper: ClassVar[str] = "Sei and Ohsuga, SECRYPT 2014"
     kind: ClassVar[str] = "candidates"
+    keeps: ClassVar[bool] = True
     guarantee: ClassVar[str] = (
         "Each value of a published set is the true one with probability 1/l, to whoever knows how common each value is."
     )

@@ -69,11 +69,11 @@ def demo(
     for place, what in {
         out / "release.private" / "report.html": "the report a data protection officer reads (yours alone)",
         out / "release" / "microdata.parquet": "what an analyst gets, with README.md and manifest.json beside it",
-        out / "policy.yaml": "what was asked; change it and publish again:",
+        out / "policy.yaml": "what was asked; change it and publish under another name:",
     }.items():
         console.print(f"  {place}  [dim]{what}[/]", soft_wrap=True)
     console.print(
-        f"  pluralis publish {out / 'discharges.csv'} --policy {out / 'policy.yaml'} --out {out / 'release'} --replace",
+        f"  pluralis publish {out / 'discharges.csv'} --policy {out / 'policy.yaml'} --out {out / 'another'}",
         soft_wrap=True,
     )
 
