@@ -107,7 +107,8 @@ class Table:
     rows: int
     person: Codes | None = None
     people: pl.Series | None = None  # who each code of `person` is
-    dropped: int = 0
+    dropped: int = 0  # rows without one of the values of `gaps`
+    gaps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Column:
@@ -222,6 +223,7 @@ def encode_clean(source: Clean, policy: Policy) -> Table:
         person=None if people is None else ordered[-1],
         people=names,
         dropped=dropped,
+        gaps=tuple(name for name in used if used[name].role == "sensitive" and frame[name].null_count()),
         notes=tuple(notes),
     )
 

@@ -127,3 +127,93 @@ def test_people_left_out_at_random_are_guessed_like_everybody(kind: str) -> None
         assert result.success <= result.blind + 1e-9
         assert not result.above_chance
         assert not result.breach
+
+
+# rows that were dropped because a value is missing ---------------------------------------------------------------
+
+
+def dropped(method: str, rows: int, missing: int, suppress: float = 0.0, **more: Any) -> Published:
+    """A table in which everybody is unique, and the first have no disease; where rows are left out, flu is common."""
+    diseases = ["flu", "hiv", "gout", "ague"] if not suppress else ["flu", "flu", "flu", "flu", "hiv", "gout"]
+    values = [None] * missing + [diseases[i % len(diseases)] for i in range(rows - missing)]
+    table = pl.DataFrame({"age": range(rows), "disease": values})
+    secret = {"role": "sensitive", "l": 2, "if_missing": "drop"}
+    policy = policy_of(
+        {"age": {"role": "quasi", "type": "number"}, "disease": secret}, method=method, suppress=suppress, **more
+    )
+    return Published(publish(table, policy, key=Key(bytes(32)), attacks=True), table)
+
+
+def said(release: Release) -> str:
+    (sentence,) = [one for one in release.manifest.breaks if one.startswith("left-out rows: ")]
+    return sentence
+
+
+@pytest.mark.parametrize("method", ["anatomy", "bsgi", "decomposition", "mondrian", "msb", "randomized-addition"])
+def test_absence_tells_that_a_value_is_missing(method: str) -> None:
+    release, table = dropped(method, 60, 8)
+    assert release.manifest.suppressed == 8
+    assert said(release).endswith(
+        "was left out, and has no disease: rows in which it is missing were dropped, and no others"
+    )
+    results = [one for one in ATTACK.run(release.spelled_out(), table, OPTIONS) if one.attribute is None]
+    if method in ("bsgi", "mondrian"):  # of labels only those beyond all of them are missed
+        assert all(one.success == 1.0 for one in results)
+        return
+    (result,) = results
+    assert (result.targets, result.success, result.blind) == (8, 1.0, pytest.approx(8 / 60))
+    assert result.note == "100% of them have no disease, of everybody 13%"
+    assert result.above_chance
+    assert not result.breach
+    assert any(one.startswith("left-out: people whom no row covers rightly taken to have no disease")
+               for one in release.manifest.breaks)  # fmt: skip
+
+
+def test_of_many_people_the_release_says_how_many() -> None:
+    release, _ = dropped("anatomy", 12_000, 1_200)
+    assert "left-out: 100 % of people whom no row covers rightly taken to have no disease; blind guess 10 %" in (
+        release.manifest.breaks
+    )
+
+
+def test_rows_that_are_left_out_for_another_reason_keep_their_sentence() -> None:
+    release, table = dropped("anatomy", 60, 0, suppress=0.6)
+    assert release.manifest.suppressed > 0
+    assert said(release).endswith("was left out, and what is left out are mostly the commonest values")
+    assert not [one for one in ATTACK.run(release.spelled_out(), table, OPTIONS) if one.attribute is None]
+
+
+def test_rows_that_are_left_out_for_both_reasons() -> None:
+    release, table = dropped("anatomy", 60, 5, suppress=0.6)
+    gone = release.manifest.suppressed
+    assert gone > 5
+    assert said(release).endswith(
+        "and either has no disease or is one of the others, whose values are mostly the commonest"
+    )
+    values, missing = ATTACK.run(release.spelled_out(), table, OPTIONS)
+    assert (missing.targets, missing.success) == (gone, pytest.approx(5 / gone))
+    assert values.targets == gone - 5
+
+
+def test_several_secrets_may_be_missing() -> None:
+    table = pl.DataFrame(
+        {"age": range(40), "disease": [None, *list("abcabcabcabcabcabcabcabcabcabcabcabcabc")],
+         "job": [*list("xyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyzxyz"), None]}
+    )  # fmt: skip
+    secret = {"role": "sensitive", "l": 2, "if_missing": "drop"}
+    rules = policy_of({"age": {"role": "quasi", "type": "number"}, "disease": secret, "job": secret}, method="msb")
+    release = publish(table, rules, key=Key(bytes(32)), attacks=False)
+    assert "and has no disease or no job: rows" in said(release)
+    results = [one for one in ATTACK.run(release.spelled_out(), table, OPTIONS) if one.attribute is None]
+    assert [(one.question.partition(",")[0], one.targets, one.success) for one in results] == [
+        ("no disease", 2, 0.5), ("no job", 2, 0.5),
+    ]  # fmt: skip
+
+
+def test_a_missing_value_that_is_a_value_is_not_dropped() -> None:
+    table = pl.DataFrame({"age": range(12), "disease": [None, "flu", "hiv"] * 4})
+    secret = {"role": "sensitive", "l": 2, "if_missing": {"as": "unknown"}}
+    rules = policy_of({"age": {"role": "quasi", "type": "number"}, "disease": secret}, method="anatomy")
+    release = publish(table, rules, key=Key(bytes(32)), attacks=False)
+    assert release.manifest.suppressed == 0
+    assert not [one for one in release.manifest.breaks if one.startswith("left-out rows")]

@@ -124,6 +124,10 @@ class Attack(ABC):
     gets: ClassVar[str] = "people's {attribute} guessed right"
     quick: ClassVar[bool] = True
 
+    def subject(self, result: Result) -> str:
+        """What a result is right about, after "82 % of "."""
+        return self.gets.format(attribute=result.attribute or "value", question=result.question)
+
     @abstractmethod
     def applies(self, release: Release) -> bool:
         """Whether there is anything to attack."""

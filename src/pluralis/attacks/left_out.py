@@ -4,12 +4,15 @@ Definition  Somebody known to be in the table whom no published row covers was l
             mostly the commonest values. `success` is how often the commonest published value is theirs, `worst` the
             share of the value that most of them have; beside `blind`, the commonest value of everybody. The same for
             people all of whose candidate rows are marked: they have no group in a slice (the SLOMS paper's NA).
+            Where rows without a value were dropped (`if_missing: drop`), being left out says that: `success` is then
+            how many of those left out have none, beside `blind`, how many of everybody.
 Reference   Han et al.: SLOMS, 2013, and its hole S1.
 Exposed     whatever leaves rows out: a score, since no claim speaks of people who are not published. A marked row is
             published, so that claims speak of it, and it is protected by nothing: there the claim's bound is
             compared.
 Exact       where quasi values are published as they are; by labels, of a sample of people above `sample`. People
-            whose secret is missing are not counted. Who is left out, but covered by rows of others, cannot be told.
+            whose secret is missing are not asked for its value. Who is left out, but covered by rows of others, cannot
+            be told.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from pluralis.original import original_values
 from pluralis.release import Release
 
 Flags = npt.NDArray[np.bool_]
+NO = "no "  # before the name of an attribute: that its value is missing
 
 
 class LeftOut(Attack):
@@ -54,6 +58,7 @@ class LeftOut(Attack):
             gone = _uncovered(looked, original.height)
             for name in secrets_of(release):
                 results += self._told(looked, name, gone, original, marked=None)
+                results += self._missing(looked, name, gone, original)
         for slice in _marked_slices(release):
             marked = _without_group(looked[0], slice, original.height)
             for name in secrets_of(release):
@@ -100,6 +105,37 @@ class LeftOut(Attack):
                 note=f"{share:.0%} of them share a value, which {prior:.0%} of the published rows have",
             )
         ]
+
+    def _missing(self, looked: list[Targets], name: str, gone: Flags, original: pl.DataFrame) -> list[Result]:
+        """Whether people are left out because they have no value. No claim is about that: `attribute` is None."""
+        told = next((of for of in looked if name in of.view.attributes), None)
+        if told is None:
+            return []
+        release = told.view.release
+        missing = original_values(original, attributes_of(release)[name], release.manifest).is_null().to_numpy()
+        if not (missing & gone).any():
+            return []
+        success, sampled = float(missing[gone].mean()), any(of.sampled for of in looked)
+        known = tuple(quasi_of(release))
+        return [
+            Result(
+                attack=self.name,
+                question=f"{NO}{name}, knowing {', '.join(known) or 'nothing'}, of people whom no row covers",
+                adversary=known,
+                targets=int(gone.sum()),
+                sampled=sampled,
+                success=success,
+                **bounds(success, int(gone.sum()), sampled),
+                blind=float(missing.mean()),
+                worst=success,
+                note=f"{success:.0%} of them have no {name}, of everybody {missing.mean():.0%}",
+            )
+        ]
+
+    def subject(self, result: Result) -> str:
+        if result.attribute is None:
+            return f"people whom no row covers rightly taken to have {result.question.partition(', knowing ')[0]}"
+        return super().subject(result)
 
 
 def _published(view: View, name: str) -> npt.NDArray[np.float64]:

@@ -60,9 +60,7 @@ def not_stopped(release: Release, results: Sequence[Result] | None, people: int)
         guesses = (result.attribute, result.adversary, result.success, result.blind)
         if result.above_chance and not _bounded(release.manifest, result) and guesses not in told:
             told.add(guesses)
-            gets = attacks()[result.attack].gets
-            subject = gets.format(attribute=result.attribute or "value", question=result.question)
-            of = f"{result.attack}: {subject}"
+            of = f"{result.attack}: {attacks()[result.attack].subject(result)}"
             found[of] = max(found.get(of, result), result, key=lambda one: one.success)
     yield from (_sentence(of, result, people) for of, result in found.items())
     if results is None:

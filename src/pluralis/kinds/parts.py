@@ -294,10 +294,18 @@ def common_breaks(plan: Plan, table: Table) -> Iterator[str]:
             "several rows of one person: each is protected on its own; whoever finds several can intersect their groups"
         )
     if plan.left_out + table.dropped:
-        yield (
-            "left-out rows: a person known to be in the table whom no row covers was left out, and what is left out "
-            "are mostly the commonest values"
-        )
+        yield f"left-out rows: a person known to be in the table whom no row covers was left out, {_why(plan, table)}"
+
+
+def _why(plan: Plan, table: Table) -> str:
+    """What being left out tells: that a value is missing, that it is common, or one of both."""
+    if not table.dropped:
+        return "and what is left out are mostly the commonest values"
+    *some, last = table.gaps
+    missing = f"has no {', '.join(some)} or no {last}" if some else f"has no {last}"
+    if not plan.left_out:
+        return f"and {missing}: rows in which it is missing were dropped, and no others"
+    return f"and either {missing} or is one of the others, whose values are mostly the commonest"
 
 
 LINKED = "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"
