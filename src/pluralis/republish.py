@@ -32,7 +32,7 @@ from pluralis.methods import method_named
 from pluralis.parquet import Packed
 from pluralis.randomness import Key, Made
 from pluralis.reading import parse_manifest, read_release
-from pluralis.release import MANIFEST, Manifest, Release, 
+from pluralis.release import MANIFEST, Manifest, Release
 
 PRIVATE = ".private"
 SUCCESSIVE = "successive: an earlier release of the same people was made independently of this one; "
