@@ -19,7 +19,8 @@ from pluralis.methods import methods
 from pluralis.policy import Policy
 from pluralis.publish import Publication, key_for, publish
 from pluralis.randomness import KEY_BYTES, Key
-from pluralis.release import Release, read_release
+from pluralis.reading import read_release
+from pluralis.release import Release
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 QUASI: dict[str, dict[str, Any]] = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}
