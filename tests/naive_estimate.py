@@ -33,21 +33,29 @@ class Counted(NamedTuple):
 
 
 def is_true(condition: Condition, row: Values) -> bool:
+    return known(condition, row) is True
+
+
+def known(condition: Condition, row: Values) -> bool | None:
+    """Whether a condition is true or false of a row, or None for neither, as in SQL."""
+    if isinstance(condition, Check):
+        return passes(condition, row[condition.attribute])
     if isinstance(condition, Not):
-        return not is_true(condition.part, row)
-    if isinstance(condition, All):
-        return all(is_true(part, row) for part in condition.parts)
-    if isinstance(condition, Some):
-        return any(is_true(part, row) for part in condition.parts)
-    assert isinstance(condition, Check)
-    return passes(condition, row[condition.attribute])
+        inner = known(condition.part, row)
+        return None if inner is None else not inner
+    assert isinstance(condition, (All, Some))
+    decides = isinstance(condition, Some)  # one true part makes an OR true, one false part an AND false
+    parts = [known(part, row) for part in condition.parts]
+    if decides in parts:
+        return decides
+    return None if None in parts else not decides
 
 
-def passes(check: Check, value: Any) -> bool:
+def passes(check: Check, value: Any) -> bool | None:
     if check.comparison == "IS NULL":
         return value is None
     if value is None:
-        return False
+        return None
     spelled = value if isinstance(value, tuple) else (value, value)  # a bin is known by its label and by its number
 
     def like(x: Any) -> Any:
@@ -77,7 +85,7 @@ def relevant(condition: Condition, infos: dict[str, ColumnInfo]) -> list[str]:
         if is_binned(infos[name].domain) and infos[name].role == "sensitive":
             numbers = [v for v in values if not isinstance(v, str) and v is not None] or [0]
             values = [None, *((label, number) for label in infos[name].domain for number in numbers)]
-        kinds: dict[tuple[bool, ...], Any] = {}
+        kinds: dict[tuple[bool | None, ...], Any] = {}
         for value in values:
             kinds[tuple(passes(c, value) for c in condition.checks if c.attribute == name)] = value
         every[name] = list(kinds.values())

@@ -3,6 +3,9 @@
 The values that checks name cut an attribute's values, in their order, into places: below the first, the first itself,
 between the first and the second, and so on; the missing value is the last place. Within a place every check is
 constant. Places that no check tells apart, and those that the whole condition does not, are one class.
+
+Of a missing value a comparison is neither true nor false, as in SQL: a row passes neither `disease = 'flu'` nor
+`NOT disease = 'flu'`. So of every condition it is worked out where it is true, and where it is false.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +26,16 @@ from pluralis.release import ColumnInfo
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 MOST = 1 << 16  # combinations of classes
+
+
+class Truth(NamedTuple):
+    """Where something is true, and where it is false. It may be neither, but not both."""
+
+    true: Flags
+    false: Flags
+
+    def turned(self) -> Truth:
+        return Truth(self.false, self.true)
 
 
 @dataclass(frozen=True)
@@ -85,31 +99,34 @@ def asked_by(condition: Condition, infos: Mapping[str, ColumnInfo]) -> Asked:
         name: [c for c in dict.fromkeys(condition.checks) if c.attribute == name] for name in condition.attributes
     }
     axes: list[Axis] = []
-    holds: dict[Check, Flags] = {}
+    holds: dict[Check, Truth] = {}
     for i, (name, mine) in enumerate(checks.items()):
         axis, truths = _split(name, mine, infos[name])
         axes.append(axis)
-        for check, truth in zip(mine, truths.T, strict=True):
-            holds[check] = truth.reshape([-1 if j == i else 1 for j in range(len(checks))])
+        shape = [-1 if j == i else 1 for j in range(len(checks))]
+        for check, true, false in zip(mine, truths.T[::2], truths.T[1::2], strict=True):
+            holds[check] = Truth(true.reshape(shape), false.reshape(shape))
     if math.prod(axis.classes for axis in axes) > MOST:
         many = " × ".join(str(axis.classes) for axis in axes)
         raise QueryError(
             f"The condition tells {many} combinations apart, more than {MOST:,}. Ask in several queries with fewer "
             "attributes or comparisons each."
         )
-    truth = np.broadcast_to(_truth(condition, holds), [axis.classes for axis in axes])
+    truth = np.broadcast_to(_truth(condition, holds).true, [axis.classes for axis in axes])
     return _merged(axes, truth)
 
 
 def _split(name: str, checks: Sequence[Check], info: ColumnInfo) -> tuple[Axis, Flags]:
-    """The classes that the checks of an attribute tell apart, and which checks are true of each."""
+    """The classes that the checks of an attribute tell apart; of each, for every check, whether true, whether false."""
     bins = [str(label) for label in info.domain or ()] if holds_bins(info) else []
     values = {value for check in checks for value in check.values if not (bins and isinstance(value, str))}
     named = tuple(sorted(values))
     place_of = {value: 2 * i + 1 for i, value in enumerate(named)}
     places = np.arange(2 * len(named) + 2)
     shape = (len(bins), places.size) if bins else places.shape
-    truths = [np.broadcast_to(_passes(check, places, place_of, bins), shape).ravel() for check in checks]
+    truths = [
+        np.broadcast_to(part, shape).ravel() for check in checks for part in _passes(check, places, place_of, bins)
+    ]
     found, class_of = _distinct(np.stack(truths, axis=1))
     return Axis(name, named, class_of.reshape(shape), len(found)), found
 
@@ -126,34 +143,48 @@ _COMPARED: dict[str, Callable[[Ints, list[int]], Flags]] = {
 }
 
 
-def _passes(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Sequence[str]) -> Flags:
-    """Of which places a check is true; of the last one, the missing value, only IS NULL is. Bins may be named too."""
-    missing = places == places[-1]
+def _passes(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Sequence[str]) -> Truth:
+    """Of which places a check is true, and false; of the last one, the missing value, only IS NULL is either."""
+    missing = np.asarray(places == places[-1])
     if check.comparison == "IS NULL":
-        return np.asarray(missing)
+        return Truth(missing, ~missing)
+    passes = _compared(check, places, place_of, bins)
+    return Truth(passes & ~missing, ~passes & ~missing)
+
+
+def _compared(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Sequence[str]) -> Flags:
+    """Of which places that hold a value a comparison is true. Bins may be named too."""
     of = [place_of[value] for value in check.values if value in place_of]
     labels = [value for value in check.values if value not in place_of]
     if not labels:
-        return np.asarray(_COMPARED[check.comparison](places, of) & ~missing)
+        return np.asarray(_COMPARED[check.comparison](places, of))
     if check.comparison not in ("=", "!=", "IN"):
         raise QueryError(
             f"{check}: a bin can be compared by = != or IN only. Compare {check.attribute!r} with a number."
         )
     named = np.isin(places, of) | np.array([label in labels for label in bins])[:, None]
-    return np.asarray((~named if check.comparison == "!=" else named) & ~missing)
+    return np.asarray(~named if check.comparison == "!=" else named)
 
 
-def _truth(condition: Condition, holds: Mapping[Check, Flags]) -> Flags:
+def _truth(condition: Condition, holds: Mapping[Check, Truth]) -> Truth:
+    """Where a condition is true, and where it is false; elsewhere it hangs on a missing value."""
     if isinstance(condition, Check):
         return holds[condition]
     if isinstance(condition, Not):
-        return ~_truth(condition.part, holds)
+        return _truth(condition.part, holds).turned()
     assert isinstance(condition, (All, Some))
-    both = np.logical_and if isinstance(condition, All) else np.logical_or
-    out = np.array(isinstance(condition, All))
-    for part in condition.parts:
-        out = both(out, _truth(part, holds))
-    return out
+    # true if all parts are, false if one is; some part is true where not all of them, turned round, are
+    parts = [_truth(part, holds) for part in condition.parts]
+    if isinstance(condition, Some):
+        return _all([part.turned() for part in parts]).turned()
+    return _all(parts)
+
+
+def _all(parts: Sequence[Truth]) -> Truth:
+    true, false = np.array(True), np.array(False)
+    for part in parts:
+        true, false = true & part.true, false | part.false
+    return Truth(true, false)
 
 
 def _merged(axes: Sequence[Axis], truth: Flags) -> Asked:

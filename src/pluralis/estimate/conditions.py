@@ -23,7 +23,7 @@ Comparison = Literal["=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN", "IS NULL"
 
 
 class Condition(ABC):
-    """Something that is true or false of a row."""
+    """Something that is true or false of a row, or neither, where it hangs on a missing value. True ones are counted."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -50,7 +50,10 @@ class Condition(ABC):
 
 @dataclass(frozen=True)
 class Check(Condition):
-    """One attribute compared with one or more values. A missing value passes `IS NULL` and no other check."""
+    """One attribute compared with one or more values. A missing value passes `IS NULL` and no other check.
+
+    Nor does it pass the opposite of another check: as in SQL, that is neither true nor false of it.
+    """
 
     attribute: str
     comparison: Comparison
@@ -101,7 +104,7 @@ class Some(Joined):
 
 @dataclass(frozen=True)
 class Not(Condition):
-    """The part is not true."""
+    """The part is false; a part that is neither true nor false, for a value is missing, is not."""
 
     part: Condition
 
