@@ -23,7 +23,7 @@ Comparison = Literal["=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN", "IS NULL"
 
 
 class Condition(ABC):
-    """Something that is true or false of a row, or neither, where it hangs on a missing value. True ones are counted."""
+    """Something that is true or false of a row, or neither, where it hangs on a missing value."""
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -161,27 +161,30 @@ def answers_of(
 
 
 def expression(condition: Condition) -> pl.Expr:
-    """A condition on the values themselves; a missing value passes IS NULL and no other check.
+    """A condition on the values themselves; a missing value passes IS NULL, and no other check nor its opposite.
 
     >>> frame = pl.DataFrame({"age": [20, 30, None]})
     >>> frame.select(expression(Not(Check("age", ">", (25,))))).to_series().to_list()
-    [True, False, True]
+    [True, False, False]
     """
+    return _known(condition).fill_null(False)
+
+
+def _known(condition: Condition) -> pl.Expr:
+    """Whether it is true or false; null where it hangs on a missing value."""
     if isinstance(condition, Check):
         column, values = pl.col(condition.attribute), condition.values
         if condition.comparison == "IS NULL":
             return column.is_null()
         if condition.comparison == "IN":
-            found = column.is_in(list(values))
-        elif condition.comparison == "BETWEEN":
-            found = column.is_between(values[0], values[1])
-        else:
-            found = _COMPARED[condition.comparison](column, pl.lit(values[0]))
-        return found.fill_null(False)
+            return column.is_in(list(values))
+        if condition.comparison == "BETWEEN":
+            return column.is_between(values[0], values[1])
+        return _COMPARED[condition.comparison](column, pl.lit(values[0]))
     if isinstance(condition, Not):
-        return ~expression(condition.part)
+        return ~_known(condition.part)
     assert isinstance(condition, Joined)
-    parts = [expression(part) for part in condition.parts]
+    parts = [_known(part) for part in condition.parts]
     return reduce(and_ if isinstance(condition, All) else or_, parts)
 
 
