@@ -64,13 +64,15 @@ class Stage:
         self.target = target
         self.folder = target.parent / f".{target.name}.staging-{secrets.token_hex(_TOKEN)}"
         self.folder.mkdir(mode=0o700)
+        self.folder.chmod(0o700)  # whatever the umask
         self._lock = os.open(self.folder, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def write(self, name: str, data: bytes, mode: int = 0o644) -> None:
-        """One new file, synced."""
+        """One new file, synced, of this mode whatever the umask: what is published can be read."""
         handle = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
