@@ -476,5 +476,5 @@ def choose(
     advice = " ".join(found.advice())
     if found.taken is None:
         reasons = [f"{trial.method}: {trial.refused}" for trial in found.refused]
-        raise Infeasible("\n".join([f"method: auto found no method. {advice}", *reasons]))
+        raise Infeasible(f"method: auto found no method. {advice}", *reasons)
     return policy.override(method=found.taken.method), f"method: auto. {advice}"

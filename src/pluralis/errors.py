@@ -16,9 +16,19 @@ if TYPE_CHECKING:
 
 
 class PluralisError(Exception):
-    """Anything Pluralis refuses to do."""
+    """Anything Pluralis refuses to do: what is said, and lines that go with it.
+
+    Only those begin lines: the end of a line within one of them, as a name may hold it, is shown as what it is.
+    """
 
     exit_code = 2
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*lines)
+        self.lines = lines or ("",)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
 
 
 class InputError(PluralisError):

@@ -25,7 +25,7 @@ from pydantic import (
 
 from pluralis.attribute import Attribute, Role, Strict, Whole
 from pluralis.errors import PolicyError, did_you_mean
-from pluralis.rules import Dependency, Rule, closure, expanded, irreducible
+from pluralis.rules import Dependency, Pointed, Rule, closure, expanded, irreducible
 from pluralis.strict import Document, Place, parse_document, read_document
 
 RESERVED = {"group"}  # columns that a release adds
@@ -49,9 +49,9 @@ class Publishing(Strict):
 class _Fault(ValueError):
     """A contradiction, and where it stands."""
 
-    def __init__(self, place: Place, message: str) -> None:
+    def __init__(self, place: Place, message: str, *, pointed: bool = False) -> None:
         super().__init__(message)
-        self.place = place
+        self.place, self.pointed = place, pointed
 
 
 class Stated(NamedTuple):
@@ -86,7 +86,7 @@ def _each(lines: Any, read: Callable[[Any], Any], key: str) -> Any:
         try:
             found.append(read(line))
         except ValueError as error:
-            raise _Fault((key, i), str(error)) from None
+            raise _Fault((key, i), str(error), pointed=isinstance(error, Pointed)) from None
     return found
 
 
@@ -152,7 +152,9 @@ class Policy(Strict):
         try:
             return cls.model_validate(document.data)
         except ValidationError as error:
-            raise PolicyError("\n".join(_explain(document, problem) for problem in error.errors()[:5])) from None
+            raise PolicyError(
+                *(line for problem in error.errors()[:5] for line in _explain(document, problem))
+            ) from None
 
     def to_yaml(self) -> str:
         """The policy as text; what is left at its default is not written."""
@@ -401,8 +403,8 @@ _REMEDIES = {
 }
 
 
-def _explain(document: Document, problem: Any) -> str:
-    """One problem as a sentence with its line and remedy."""
+def _explain(document: Document, problem: Any) -> list[str]:
+    """One problem as a sentence with its line and remedy; one in a rule, on several lines."""
     fault = problem.get("ctx", {}).get("error")
     place: Place = fault.place if isinstance(fault, _Fault) else tuple(problem["loc"])
     named = ".".join(str(part) for i, part in enumerate(place) if not _is_tag(place, i))
@@ -410,12 +412,14 @@ def _explain(document: Document, problem: Any) -> str:
     kind = problem["type"]
     if kind == "extra_forbidden":
         key = str(place[-1])
-        return f"{where}: unknown key {key!r}. {did_you_mean(key, _known_keys(place))}"
+        return [f"{where}: unknown key {key!r}. {did_you_mean(key, _known_keys(place))}"]
     if isinstance(fault, ValueError):
         message = str(fault)
     else:
         message = problem["msg"] + ("." if kind == "missing" else f", not {problem['input']!r}.")
-    return f"{where}: {message} {_REMEDIES.get(kind, '')}".strip()
+    first, *more = message.split("\n") if getattr(fault, "pointed", False) else [message]
+    lines = [f"{where}: {first}", *more]
+    return [*lines[:-1], f"{lines[-1]} {_REMEDIES.get(kind, '')}".strip()]
 
 
 def _is_tag(place: Place, i: int) -> bool:

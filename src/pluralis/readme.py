@@ -1,7 +1,8 @@
-"""The README of a release: how to read these tables."""
+"""The README of a release: how to read these tables. What comes from the manifest is text in it, never markup."""
 
 from __future__ import annotations
 
+from pluralis.printable import code, markdown
 from pluralis.release import Manifest
 
 _LABELS = """\
@@ -58,7 +59,7 @@ def release_readme(manifest: Manifest) -> str:
     lines = [
         "# How to read these tables",
         "",
-        f"{manifest.rows:,} rows, made by the method `{manifest.method}` ({manifest.variant}); "
+        f"{manifest.rows:,} rows, made by the method {code(manifest.method)} ({markdown(manifest.variant)}); "
         f"{manifest.suppressed:,} rows "
         "were left out. `manifest.json` describes every column.",
         "",
@@ -71,11 +72,13 @@ def release_readme(manifest: Manifest) -> str:
             "to one person. Their counts within a group are exact.\n"
         )
     if "csv_escape" in manifest.parameters:
-        lines.append(f"- In the CSV files {manifest.parameters['csv_escape']}; remove it when you read them.\n")
+        lines.append(
+            f"- In the CSV files {markdown(str(manifest.parameters['csv_escape']))}; remove it when you read them.\n"
+        )
     measured = (f" (measured {claim.measured:.4g})" if claim.measured is not None else "" for claim in manifest.claims)
-    promised = (f"- {claim.rule}{found}" for claim, found in zip(manifest.claims, measured, strict=True))
+    promised = (f"- {markdown(claim.rule)}{found}" for claim, found in zip(manifest.claims, measured, strict=True))
     lines += ["## What is promised", "", *promised, ""]
-    lines += ["## What is not stopped", "", *(f"- {item}" for item in manifest.breaks), ""]
+    lines += ["## What is not stopped", "", *(f"- {markdown(item)}" for item in manifest.breaks), ""]
     if manifest.test:
         lines += ["This release was made with the test key. It protects nobody.", ""]
     return "\n".join(lines)

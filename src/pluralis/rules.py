@@ -196,8 +196,13 @@ def _read(text: str, example: str) -> _Arrow:
     return _Arrow(text, example, sides[0], sides[1][0], rest)
 
 
-def _fault(text: str, at: int, said: str, example: str) -> ValueError:
-    return ValueError(f"{said}:\n    {text}\n    {' ' * at}^\nWrite `{example}`.")
+class Pointed(ValueError):
+    """A fault in a rule, in several lines: one shows the rule, the next points at the place."""
+
+
+def _fault(text: str, at: int, said: str, example: str) -> Pointed:
+    line = "".join(c if c.isprintable() else " " for c in text)  # one line, and the mark below the right letter
+    return Pointed(f"{said}:\n    {line}\n    {' ' * at}^\nWrite `{example}`.")
 
 
 def _unquoted(name: str) -> str:

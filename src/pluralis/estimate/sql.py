@@ -79,7 +79,8 @@ def ask(release: Release, query: str) -> pl.DataFrame:
             found = pl.from_arrow(connection.sql(query).to_arrow_table())
     except duckdb.Error as error:
         names = ", ".join(_quoted(name) for name in known)
-        raise QueryError(f"DuckDB refuses the query. {error}\nAttributes are {names}.") from None
+        said = [f"  | {line}" for line in str(error).split("\n")]  # its lines may be those of a name
+        raise QueryError("DuckDB refuses the query.", *said, f"  Attributes are {names}.") from None
     assert isinstance(found, pl.DataFrame)
     return found
 

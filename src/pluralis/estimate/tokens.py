@@ -48,7 +48,7 @@ def pointed(text: str, start: int, end: int, said: str) -> QueryError:
     before, after = "…" * (first > 0), "…" * (last < len(text))
     blanks = cell_len(before + line[: start - first])
     marks = max(1, cell_len(line[start - first : end - first]))
-    return QueryError(f"{said}\n  {before}{line}{after}\n  {' ' * blanks}{'^' * marks}")
+    return QueryError(said, f"  {before}{line}{after}", f"  {' ' * blanks}{'^' * marks}")
 
 
 def scan(text: str) -> Iterator[Token]:

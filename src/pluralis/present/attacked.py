@@ -4,65 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from pluralis.attacks import Result, attacks
 from pluralis.attacks.base import OFTENER
 from pluralis.attacks.publication import ELSEWHERE
+from pluralis.present.terminal import Grid, Terminal, styled
 from pluralis.release import Release
 
 MARKED = {
-    "breach": "[bold red]BREACH[/]",
-    OFTENER: f"[bold yellow]{OFTENER}[/]",
-    "above chance": "[yellow]above chance[/]",
+    "breach": ("BREACH", "bold red"),
+    OFTENER: (OFTENER, "bold yellow"),
+    "above chance": ("above chance", "yellow"),
 }
 
 
 def show_results(
-    console: Console, results: Sequence[Result], release: Release, only: Collection[str] = (), others: int = 0
+    console: Terminal, results: Sequence[Result], release: Release, only: Collection[str] = (), others: int = 0
 ) -> None:
     """A line for each question, the worst last, so that they are seen; and which attacks had none.
 
     `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had.
     """
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for header in ("attack", "question", "right", "interval", "blind", "worst", "promised", "", "weakest"):
-        right = header in ("right", "blind", "worst", "promised")
-        table.add_column(header, justify="right" if right else "left", overflow="fold")
+    grid = Grid(
+        "attack", "question", "right", "interval", "blind", "worst", "promised", "", "weakest", right=(2, 4, 5, 6)
+    )
     for result in sorted(results, key=lambda result: (result.breach, result.oftener)):
-        table.add_row(
+        grid.line(
             result.attack,
-            escape(result.question),
+            result.question,
             f"{result.success:.1%}",
             f"{result.low:.1%} to {result.high:.1%}" if result.sampled else "all",
             f"{result.blind:.1%}",
             "" if result.worst is None else f"{result.worst:.4g}",
             "" if result.promised is None else f"{result.promised:.4g}",
-            MARKED.get(result.standing, result.standing),
-            escape(result.witness or ""),
+            styled(*MARKED.get(result.standing, (result.standing, ""))),
+            result.witness or "",
         )
-    console.print(table)
+    console.print(grid)
     breaches = sum(result.breach for result in results)
     if breaches:
-        console.print(f"\n[bold red]{breaches} of {len(results)} results exceed what was promised.[/]")
+        console.say("\n[bold red]{} of {} results exceed what was promised.[/]", breaches, len(results))
     else:
-        console.print(f"\n[green]No promise is exceeded[/] ({len(results)} questions asked).")
+        console.say("\n[green]No promise is exceeded[/] ({} questions asked).", len(results))
     if often := sum(result.oftener for result in results):
-        console.print(
-            f"[bold yellow]{often} of {len(results)} guesses came true more often than promised[/], though none was "
+        console.say(
+            "[bold yellow]{} of {} guesses came true more often than promised[/], though none was "
             "surer: a promise takes the rows of a group to be equally likely, and secrets go with what is known.",
-            soft_wrap=True,
+            often,
+            len(results),
+            wrap=False,
         )
     for said, names in _silent({result.attack for result in results}, release, only, others).items():
         if names:
-            console.print(f"[dim]{said} {', '.join(names)}.[/]")
-    console.print(
+            console.say("[dim]{} {}.[/]", said, ", ".join(names))
+    console.say(
         "right: people guessed right; blind: the best guess without the release; worst: the surest guess of all."
     )
     for note in dict.fromkeys(f"{result.attack}: {result.note}" for result in results if result.note):
-        console.print(f"  [dim]{escape(note)}[/]", soft_wrap=True)
+        console.say("  [dim]{}[/]", note, wrap=False)
 
 
 def _silent(heard: Collection[str], release: Release, only: Collection[str], others: int) -> dict[str, list[str]]:

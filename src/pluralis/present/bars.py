@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from pluralis.present.terminal import Terminal
+from pluralis.printable import printable
 from pluralis.progress import listening
 
 
@@ -17,7 +18,7 @@ class _Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def begin(self, what: str) -> None:
-        self._tasks[what] = self._progress.add_task(what, total=None)
+        self._tasks[what] = self._progress.add_task(printable(what), total=None)
 
     def advance(self, what: str, share: float) -> None:
         self._progress.update(self._tasks[what], total=1.0, completed=share)
@@ -27,11 +28,11 @@ class _Bars:
 
 
 @contextmanager
-def progress_bars(console: Console) -> Iterator[None]:
+def progress_bars(console: Terminal) -> Iterator[None]:
     """Show the steps of what happens inside, if somebody is looking."""
     if not console.is_terminal:
         yield
         return
-    columns = (TextColumn("  {task.description:<28}"), BarColumn(bar_width=30), TimeElapsedColumn())
+    columns = (TextColumn("  {task.description:<28}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress, listening(_Bars(progress)):
         yield

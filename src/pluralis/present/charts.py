@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
+from pluralis.printable import printable
+
 WIDTH = 300
 LABELS = 124  # pixels for names at the left of horizontal bars, at most
 COLUMN = 6.2  # pixels that one column of text takes, about
@@ -82,9 +84,8 @@ def _one_line(text: str) -> str:
 
 
 def _visible(text: str) -> str:
-    """Text without control characters and broken surrogates, which no page can hold."""
-    bad = {ord(letter) for letter in text if unicodedata.category(letter) in ("Cc", "Cs") and not letter.isspace()}
-    return text.translate(dict.fromkeys(bad, "\ufffd")) if bad else text
+    """Text without what shows nothing, or turns round what is around it."""
+    return printable(text, keep="\n\t")
 
 
 def share(value: float, digits: int = 1) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -10,14 +13,17 @@ import typer
 
 from pluralis.errors import AuditFailed, Breached, PluralisError
 from pluralis.present import publishing, using  # noqa: F401, they add their commands
-from pluralis.present.command import app, print_json
+from pluralis.present.command import app
+from pluralis.printable import complain, print_json, print_lines
+
+DEBUG = "PLURALIS_DEBUG"
 
 
 def _version(asked: bool) -> None:
     if asked:
         from pluralis import __version__
 
-        print(f"pluralis {__version__}")
+        print_lines(f"pluralis {__version__}")
         raise typer.Exit
 
 
@@ -31,31 +37,48 @@ def _options(
 
 
 def run(command: Callable[[], Any]) -> int:
-    """Run a command; a refusal becomes a message on standard error and an exit code."""
+    """Run a command; a refusal becomes a message on standard error and an exit code. So does any other error."""
     try:
         command()
-    except AuditFailed as refusal:
-        if "--json" in sys.argv:
-            print_json(refusal.verdict.to_dict())
-        print(f"pluralis: {refusal}", file=sys.stderr)
-        return refusal.exit_code
-    except Breached as refusal:
-        if "--json" in sys.argv:
-            print_json({"results": [result.to_dict() for result in refusal.results]})
-        print(f"pluralis: {refusal}", file=sys.stderr)
-        return refusal.exit_code
     except PluralisError as refusal:
-        print(f"pluralis: {refusal}", file=sys.stderr)
+        if "--json" in sys.argv and isinstance(refusal, AuditFailed):
+            print_json(refusal.verdict.to_dict())
+        if "--json" in sys.argv and isinstance(refusal, Breached):
+            print_json({"results": [result.to_dict() for result in refusal.results]})
+        complain(*refusal.lines)
         return refusal.exit_code
     except OSError as error:
-        print(f"pluralis: {error.strerror or error}: {error.filename or ''}. Check the path.", file=sys.stderr)
+        complain(f"{error.strerror or error}: {error.filename or ''}. Check the path.")
         return PluralisError.exit_code
     except MemoryError:
-        print("pluralis: Not enough memory for this table. Use a machine with more of it.", file=sys.stderr)
+        complain("Not enough memory for this table. Use a machine with more of it.")
+        return PluralisError.exit_code
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001, the last resort: Polars panics with what is no Exception
+        _complain_of_fault(error)
         return PluralisError.exit_code
     return 0
 
 
+def _complain_of_fault(error: BaseException) -> None:
+    """An error that nobody foresaw, in one sentence; where it happened, for whoever asks."""
+    if isinstance(error, UnicodeError):
+        complain("An argument or a file holds bytes that are no text. Write it in UTF-8.")
+    else:
+        said = " ".join(str(error).split())[:300]
+        complain(
+            f"Ended by an unexpected {type(error).__name__}{f': {said}' if said else ''}. A file is damaged, or this "
+            f"is a fault of Pluralis: please report it. Set {DEBUG}=1 to see where it happened."
+        )
+    if os.environ.get(DEBUG):
+        whole = "".join(traceback.format_exception(error))
+        complain("Where it happened:", *(f"  {line}" for line in whole.splitlines()))
+
+
 def main() -> None:
     """The entry point of the `pluralis` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a letter that the terminal does not have
     sys.exit(run(app))

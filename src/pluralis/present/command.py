@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from pluralis.printable import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from pluralis.present.terminal import Terminal
+
+
+_Complaint: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Usage errors repeat what was typed, and are shown by Typer."""
+    try:
+        yield
+    except _Complaint as error:
+        error.message = printable(error.message)  # type: ignore[attr-defined]
+        raise
+
+
+class _Program(TyperGroup):
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        with _readable():
+            return super().make_context(*words, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _readable():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
+    cls=_Program,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -39,22 +68,17 @@ def listed(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def terminal() -> Console:
-    from rich.console import Console
+def terminal() -> Terminal:
+    from pluralis.present.terminal import Terminal
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    return Terminal(width=None if sys.stdout.isatty() else 160)
 
 
 def progress() -> Any:
-    from rich.console import Console
-
     from pluralis.present.bars import progress_bars
+    from pluralis.present.terminal import Terminal
     from pluralis.warm import announce_compilation
 
-    console = Console(stderr=True)
-    announce_compilation(lambda text: console.print(text, style="dim"))
+    console = Terminal(stderr=True)
+    announce_compilation(lambda text: console.say("{}", text, style="dim"))
     return progress_bars(console)
-
-
-def print_json(data: Any) -> None:
-    print(json.dumps(data, indent=1, ensure_ascii=False, default=str))

@@ -10,16 +10,13 @@ from importlib.resources import files
 from itertools import groupby, product
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from pluralis.compare import TARGETS, Comparison
 from pluralis.folder import check_target, one_at_a_time, staging
 from pluralis.present.charts import NOTHING, Html, joined, named, table, tag
 from pluralis.present.frontier import frontier_svg
 from pluralis.present.marks import png
 from pluralis.present.report import HEAD
+from pluralis.present.terminal import Grid, Terminal, styled
 from pluralis.trial import Measured, Trial
 
 FIGURES = "compare.json"
@@ -95,39 +92,34 @@ def _reasons(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
             yield method, ", ".join(ls), reason or ""
 
 
-def show_comparison(console: Console, comparison: Comparison) -> None:
+def show_comparison(console: Terminal, comparison: Comparison) -> None:
     """The table, what was refused, and the advice."""
-    console.print(f"{comparison.rows:,} rows. Promises are measured on the tables, as the audit does it.\n")
+    console.say("{:,} rows. Promises are measured on the tables, as the audit does it.\n", comparison.rows)
     for letter, known in _letters(comparison).items():
         guessed = " / ".join(_guessed(comparison, known))
-        console.print(
-            f"  {letter} knows {escape(', '.join(known) or 'nothing')}; guesses {escape(guessed)}", soft_wrap=True
-        )
+        console.say("  {} knows {}; guesses {}", letter, ", ".join(known) or "nothing", guessed, wrap=False)
     if comparison.made:
-        grid = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-        grid.add_column("")
-        for head in _heads(comparison):
-            grid.add_column(head, justify="left" if head == "method" else "right", no_wrap=True)
-        grid.add_column("")
+        heads = _heads(comparison)
+        grid = Grid("", *heads, "", right=(i for i, head in enumerate(heads, 1) if head != "method"), wrap=False)
         for trial, measured in comparison.made:
             line = Line(comparison, trial, measured)
-            mark = "[bold green]▶[/]" if line.take else "●" if line.frontier else ""
-            kept = "" if line.satisfies else "[dim]keeps less than the policy asks[/]"
-            cells = [escape(line.method), line.l, *line.guesses, *line.rest, *line.attacks]
-            grid.add_row(mark, *cells, kept, style="bold" if line.take else None)
+            mark = styled("▶", "bold green") if line.take else "●" if line.frontier else ""
+            kept = "" if line.satisfies else styled("keeps less than the policy asks", "dim")
+            cells = [line.method, line.l, *line.guesses, *line.rest, *line.attacks]
+            grid.line(mark, *cells, kept, style="bold" if line.take else None)
         console.print()
         console.print(grid)
-        console.print(f"\n▶ take this one   ● on the frontier of guess and {TARGETS[comparison.target]}")
+        console.say("\n▶ take this one   ● on the frontier of guess and {}", TARGETS[comparison.target])
         for name in ("guess", "error"):
-            console.print(f"[dim]{name}: {MEANING[name]}[/]", soft_wrap=True)
+            console.say("[dim]{}: {}[/]", name, MEANING[name], wrap=False)
     if comparison.refused:
-        console.print("\n[bold]Do not apply[/]")
+        console.say("\n[bold]Do not apply[/]")
         for method, ls, reason in _reasons(comparison):
             at = f" at l = {ls}" if ls else ""
-            console.print(f"  [bold]{escape(method)}[/]{at}: {escape(reason)}", soft_wrap=True)
+            console.say("  [bold]{}[/]{}: {}", method, at, reason, wrap=False)
     console.print()
     for sentence in comparison.advice():
-        console.print(escape(sentence), soft_wrap=True)
+        console.say("{}", sentence, wrap=False)
 
 
 # a folder ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,11 +15,11 @@ from pluralis.present.command import (
     TableFile,
     app,
     listed,
-    print_json,
     progress,
     read,
     terminal,
 )
+from pluralis.printable import complain, print_json
 
 
 @app.command()
@@ -55,26 +54,28 @@ def demo(
     if as_json:
         print_json({"folder": str(out), "verdict": verdict.to_dict(), "loss": loss.to_dict()})
         return
-    console.print(
-        f"[bold]A table[/]     {table.height:,} hospital discharges of {table['patient'].n_unique():,} people"
-    )
-    console.print(
+    people = table["patient"].n_unique()
+    console.say("[bold]A table[/]     {:,} hospital discharges of {:,} people", table.height, people)
+    console.say(
         "[bold]A policy[/]    age, gender, zipcode, race may be known; diagnosis, insurer, charges must not be learnt"
     )
-    console.print(f"[bold]A release[/]   {publication.manifest.rows:,} rows in {loss.groups:,} groups\n")
+    console.say("[bold]A release[/]   {:,} rows in {:,} groups\n", publication.manifest.rows, loss.groups)
     show_verdict(console, verdict)
     console.print()
     show_loss(console, loss)
-    console.print("\n[bold]Where to look[/]")
+    console.say("\n[bold]Where to look[/]")
     for place, what in {
         out / "release.private" / "report.html": "the report a data protection officer reads (yours alone)",
         out / "release" / "microdata.parquet": "what an analyst gets, with README.md and manifest.json beside it",
         out / "policy.yaml": "what was asked; change it and publish under another name:",
     }.items():
-        console.print(f"  {place}  [dim]{what}[/]", soft_wrap=True)
-    console.print(
-        f"  pluralis publish {out / 'discharges.csv'} --policy {out / 'policy.yaml'} --out {out / 'another'}",
-        soft_wrap=True,
+        console.say("  {}  [dim]{}[/]", place, what, wrap=False)
+    console.say(
+        "  pluralis publish {} --policy {} --out {}",
+        out / "discharges.csv",
+        out / "policy.yaml",
+        out / "another",
+        wrap=False,
     )
 
 
@@ -119,8 +120,12 @@ def init(
     if as_json:
         print_json({"policy": str(out)})
     else:
-        terminal().print(
-            f"Wrote {out}. Read every line, then: pluralis publish {table} --policy {out} --out release", soft_wrap=True
+        terminal().say(
+            "Wrote {}. Read every line, then: pluralis publish {} --policy {} --out release",
+            out,
+            table,
+            out,
+            wrap=False,
         )
 
 
@@ -155,9 +160,9 @@ def rules(
 
         show_rules(terminal(), explanation)
         if graph is not None:
-            terminal().print(f"\nDrew the rules in {graph}.", soft_wrap=True)
+            terminal().say("\nDrew the rules in {}.", graph, wrap=False)
     if explanation.impossible:
-        raise Infeasible("\n".join(explanation.impossible))
+        raise Infeasible(*explanation.impossible)
 
 
 @app.command()
@@ -199,7 +204,7 @@ def publish(
             publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator, attacks=attack)
             verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
     except KeyboardInterrupt:
-        print("pluralis: Interrupted. No release was written.", file=sys.stderr)
+        complain("Interrupted. No release was written.")
         raise
     manifest = publication.manifest
     if as_json:
@@ -218,13 +223,16 @@ def publish(
 
     console = terminal()
     for note in publication.notes:
-        console.print(f"[yellow]note[/] {note}", highlight=False)
+        console.say("[yellow]note[/] {}", note)
     show_verdict(console, verdict)
-    console.print(
-        f"\nPublished {manifest.rows:,} rows to {out} ({manifest.suppressed:,} left out). The report and the "
-        "key are in "
-        f"{out}.private: keep that folder to yourself.",
-        soft_wrap=True,
+    console.say(
+        "\nPublished {:,} rows to {} ({:,} left out). The report and the key are in {}.private: keep that folder to "
+        "yourself.",
+        manifest.rows,
+        out,
+        manifest.suppressed,
+        out,
+        wrap=False,
     )
 
 
@@ -278,6 +286,4 @@ def compare(
     else:
         show_comparison(terminal(), compared)
         if out is not None:
-            terminal().print(
-                f"\nThe page is {out / 'compare.html'}, its picture {out / 'frontier.png'}.", soft_wrap=True
-            )
+            terminal().say("\nThe page is {}, its picture {}.", out / "compare.html", out / "frontier.png", wrap=False)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console
-from rich.table import Table
-
+from pluralis.present.terminal import Grid, Terminal, styled
 from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, UNKNOWN, Judged
 
 STYLES = {HOLDS: "green", IN_PART: "yellow", NOT: "red", UNKNOWN: "dim"}
 
 
-def show_claims(console: Console, found: Mapping[str, Sequence[Judged]]) -> None:
+def show_claims(console: Terminal, found: Mapping[str, Sequence[Judged]]) -> None:
     """One table for each paper."""
     for paper, claims in found.items():
-        table = Table(title=paper, title_justify="left", box=None, pad_edge=False)
-        for column in ("claim", "where", "here"):
-            table.add_column(column, overflow="fold")
+        grid = Grid("claim", "where", "here", title=paper)
         for claim in claims:
-            style = STYLES[claim.verdict]
-            table.add_row(claim.claim.statement, claim.claim.source, f"[{style}]{claim.verdict}[/]")
-        console.print(table)
+            grid.line(claim.claim.statement, claim.claim.source, styled(claim.verdict, STYLES[claim.verdict]))
+        console.print(grid)

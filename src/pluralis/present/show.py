@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import polars as pl
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.estimate.language import Query
@@ -16,6 +14,7 @@ from pluralis.explain import Explanation, said_of
 from pluralis.methods import Method
 from pluralis.metrics import Loss
 from pluralis.metrics.queries import Answers
+from pluralis.present.terminal import Grid, Terminal, styled
 from pluralis.profile import Profile
 from pluralis.rules import Dependency, Rule
 
@@ -29,194 +28,179 @@ BASES: dict[Basis, str] = {
 }
 
 
-def _table(*headers: str, right: tuple[str, ...] = ()) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for header in headers:
-        table.add_column(header, justify="right" if header in right else "left", overflow="fold")
-    return table
-
-
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
-def _holds(finding: Finding) -> str:
+def _holds(finding: Finding) -> Text:
     if not finding.binding:
-        return "yes, not promised" if finding.holds else "no, not promised"
-    return "[green]holds[/]" if finding.holds else "[bold red]DOES NOT HOLD[/]"
+        return styled("yes, not promised" if finding.holds else "no, not promised", "")
+    return styled("holds", "green") if finding.holds else styled("DOES NOT HOLD", "bold red")
 
 
-def show_verdict(console: Console, verdict: Verdict) -> None:
-    table = _table(
-        "claim", "", "promised", "measured", "top share", "weakest", right=("promised", "measured", "top share")
-    )
+def show_verdict(console: Terminal, verdict: Verdict) -> None:
+    grid = Grid("claim", "", "promised", "measured", "top share", "weakest", right=(2, 3, 4))
     for finding in verdict.findings:
         top = "" if finding.top_share is None else f"{finding.top_share:.1%}"
-        weakest = escape(finding.witness or finding.note or "")
-        table.add_row(
-            escape(finding.claim), _holds(finding), _figure(finding.promised), _figure(finding.measured), top, weakest
-        )
-    console.print(table)
+        weakest = finding.witness or finding.note or ""
+        grid.line(finding.claim, _holds(finding), _figure(finding.promised), _figure(finding.measured), top, weakest)
+    console.print(grid)
     if verdict.holds:
-        console.print(f"\n[green]Every claim holds[/] ({sum(f.binding for f in verdict.findings)} checked).")
+        console.say("\n[green]Every claim holds[/] ({} checked).", sum(f.binding for f in verdict.findings))
     else:
-        console.print(f"\n[bold red]{len(verdict.failures)} of {len(verdict.findings)} claims do not hold.[/]")
+        console.say("\n[bold red]{} of {} claims do not hold.[/]", len(verdict.failures), len(verdict.findings))
     if verdict.breaks:
-        console.print("Not stopped by this release:")
+        console.say("Not stopped by this release:")
         for item in verdict.breaks:
-            console.print(f"  - {escape(item)}")
+            console.say("  - {}", item)
 
 
-def show_loss(console: Console, loss: Loss) -> None:
-    console.print(f"rows published      {loss.rows:,}")
+def show_loss(console: Terminal, loss: Loss) -> None:
+    console.say("rows published      {:,}", loss.rows)
     gone = loss.suppressed / max(1, loss.rows + loss.suppressed)
-    console.print(f"rows left out       {loss.suppressed:,} ({gone:.2%})")
+    console.say("rows left out       {:,} ({:.2%})", loss.suppressed, gone)
     if loss.marked:
-        console.print(
-            f"without a group     {loss.marked:,} in some slice; {loss.suppressed_share:.2%} with rows left out"
+        console.say(
+            "without a group     {:,} in some slice; {:.2%} with rows left out", loss.marked, loss.suppressed_share
         )
     if loss.groups:
-        console.print(f"groups              {loss.groups:,}, {loss.average_group:.2f} rows each on average")
+        console.say("groups              {:,}, {:.2f} rows each on average", loss.groups, loss.average_group)
     generalised = loss.distortion is not None
     if generalised or loss.kl is None:  # values as they are would say that nothing was lost
-        console.print(
-            f"information loss    {loss.ncp:.4f} NCP; {loss.ncp_with_suppressed:.4f} counting left-out rows as lost"
+        console.say(
+            "information loss    {:.4f} NCP; {:.4f} counting left-out rows as lost", loss.ncp, loss.ncp_with_suppressed
         )
-    console.print(f"discernibility      {loss.discernibility:,}")
+    console.say("discernibility      {:,}", loss.discernibility)
     if loss.kl is not None:
-        console.print(f"KL divergence       {loss.kl:.4f} nats")
+        console.say("KL divergence       {:.4f} nats", loss.kl)
     if loss.distortion is not None:
-        console.print(f"distortion          {loss.distortion:,.1f}")
+        console.say("distortion          {:,.1f}", loss.distortion)
     if loss.additional_loss is not None:
-        console.print(f"additional loss     {loss.additional_loss:.2%}")
+        console.say("additional loss     {:.2%}", loss.additional_loss)
     if loss.added_values is not None:
-        console.print(f"values added        {loss.added_values:,}")
+        console.say("values added        {:,}", loss.added_values)
     if not generalised:
         return
-    table = _table("attribute", "loss", "before ↔ after", right=("loss", "before ↔ after"))
+    grid = Grid("attribute", "loss", "before ↔ after", right=(1, 2))
     distances = {d.attribute: d.distance for d in loss.distributions}
     for name, value in loss.ncp_by_attribute.items():
-        table.add_row(escape(name), f"{value:.4f}", f"{distances[name]:.3f}" if name in distances else "")
-    console.print(table)
+        grid.line(name, f"{value:.4f}", f"{distances[name]:.3f}" if name in distances else "")
+    console.print(grid)
 
 
-def show_estimate(console: Console, query: Query, estimate: Estimate) -> None:
-    console.print(f"[dim]{escape(str(query))}[/]", soft_wrap=True)
+def show_estimate(console: Terminal, query: Query, estimate: Estimate) -> None:
+    console.say("[dim]{}[/]", str(query), wrap=False)
     if estimate.basis == "exact":
-        console.print(f"[bold]{estimate.value:,.0f}[/] rows")
+        console.say("[bold]{:,.0f}[/] rows", estimate.value)
     else:
-        console.print(f"about [bold]{estimate.value:,.1f}[/] rows")
-        console.print(f"interval  {estimate.low:,.1f} to {estimate.high:,.1f} at {100 * estimate.confidence:.4g}%")
+        console.say("about [bold]{:,.1f}[/] rows", estimate.value)
+        console.say("interval  {:,.1f} to {:,.1f} at {:.4g}%", estimate.low, estimate.high, 100 * estimate.confidence)
         if not estimate.low <= estimate.value <= estimate.high:
-            console.print(
+            console.say(
                 "note      the value is right on average and can fall outside what is possible; few rows tell little"
             )
-    console.print(f"basis     {estimate.basis}: {BASES[estimate.basis]}", soft_wrap=True)
-    console.print(f"certain   at least {estimate.least:,} and at most {estimate.most:,} rows, whatever is assumed")
+    console.say("basis     {}: {}", estimate.basis, BASES[estimate.basis], wrap=False)
+    console.say("certain   at least {:,} and at most {:,} rows, whatever is assumed", estimate.least, estimate.most)
 
 
-def show_estimates(console: Console, query: Query, counts: pl.DataFrame, confidence: float) -> None:
+def show_estimates(console: Terminal, query: Query, counts: pl.DataFrame, confidence: float) -> None:
     """A row for each combination: what it is of, then value, low, high and basis."""
-    console.print(f"[dim]{escape(str(query))}[/]\n", soft_wrap=True)
-    table = _table(*map(escape, query.by), "rows", "low", "high", "basis", right=("rows", "low", "high"))
+    console.say("[dim]{}[/]\n", str(query), wrap=False)
+    by = len(query.by)
+    grid = Grid(*query.by, "rows", "low", "high", "basis", right=(by, by + 1, by + 2))
     for row in counts.iter_rows():
         *of, value, low, high, basis = row
-        names = ["[dim]missing[/]" if part is None else escape(str(part)) for part in of]
+        names = [styled("missing", "dim") if part is None else str(part) for part in of]
         digits = 0 if basis == "exact" else 1
-        table.add_row(*names, *(f"{figure:,.{digits}f}" for figure in (value, low, high)), basis)
-    console.print(table)
-    console.print(f"\nIntervals are at {100 * confidence:.4g}%.")
+        grid.line(*names, *(f"{figure:,.{digits}f}" for figure in (value, low, high)), basis)
+    console.print(grid)
+    console.say("\nIntervals are at {:.4g}%.", 100 * confidence)
     for basis in counts["basis"].unique(maintain_order=True):
-        console.print(f"{basis}: {BASES[basis]}", soft_wrap=True)
+        console.say("{}: {}", basis, BASES[basis], wrap=False)
 
 
-def show_rows(console: Console, rows: pl.DataFrame) -> None:
+def show_rows(console: Terminal, rows: pl.DataFrame) -> None:
     """The answer to a query in SQL."""
-    numbers = tuple(name for name, kind in rows.schema.items() if kind.is_numeric())
-    table = _table(*map(escape, rows.columns), right=numbers)
+    grid = Grid(*rows.columns, right=(i for i, kind in enumerate(rows.dtypes) if kind.is_numeric()))
     for row in rows.iter_rows():
-        table.add_row(*(_figure(cell) if isinstance(cell, float) else escape(str(cell)) for cell in row))
-    console.print(table)
-    console.print("\nExpected counts, without intervals; without --sql, query gives them.")
+        grid.line(*(_figure(cell) if isinstance(cell, float) else str(cell) for cell in row))
+    console.print(grid)
+    console.say("\nExpected counts, without intervals; without --sql, query gives them.")
 
 
-def show_answers(console: Console, answered: Mapping[str, Answers]) -> None:
+def show_answers(console: Terminal, answered: Mapping[str, Answers]) -> None:
     """How a release answered random counts."""
-    table = _table("attribute", "queries", "mean error", "median error", "intervals hold", right=("queries",))
+    grid = Grid("attribute", "queries", "mean error", "median error", "intervals hold", right=(1,))
     for name, found in answered.items():
         held = f"{found.coverage:.1%} at {found.confidence:.0%}"
-        table.add_row(escape(name), f"{found.queries:,}", f"{found.mean_error:.1%}", f"{found.median_error:.1%}", held)
+        grid.line(name, f"{found.queries:,}", f"{found.mean_error:.1%}", f"{found.median_error:.1%}", held)
     console.print()
-    console.print(table)
+    console.print(grid)
 
 
-def show_profile(console: Console, look: Profile) -> None:
-    console.print(f"{look.rows:,} rows, {len(look.columns)} columns\n")
-    table = _table(
-        "column", "type", "distinct", "missing", "top value", "share", "largest l", "perhaps",
-        right=("distinct", "missing", "share", "largest l"),
-    )  # fmt: skip
+def show_profile(console: Terminal, look: Profile) -> None:
+    console.say("{:,} rows, {} columns\n", look.rows, len(look.columns))
+    grid = Grid(
+        "column", "type", "distinct", "missing", "top value", "share", "largest l", "perhaps", right=(2, 3, 5, 6)
+    )
     for c in look.columns:
-        table.add_row(
-            escape(c.name), c.type, f"{c.distinct:,}", f"{c.missing:,}" if c.missing else "", escape(c.top_value[:28]),
+        grid.line(
+            c.name, c.type, f"{c.distinct:,}", f"{c.missing:,}" if c.missing else "", c.top_value[:28],
             f"{c.top_share:.1%}", str(c.largest_l), c.role,
         )  # fmt: skip
-    console.print(table)
+    console.print(grid)
     alone = [dependency for dependency in look.dependencies if len(dependency.knows) == 1]
     together = [dependency for dependency in look.dependencies if len(dependency.knows) > 1]
     _show_dependencies(console, "One column decides another (whoever knows the first knows the second):", alone)
     _show_dependencies(console, "Two columns together decide a third, and neither does alone:", together)
     if look.correlations:
-        console.print("\nCorrelation between columns that may be sensitive (Cramér's V, 0 none, 1 complete):")
+        console.say("\nCorrelation between columns that may be sensitive (Cramér's V, 0 none, 1 complete):")
         for a, b, v in look.correlations:
-            console.print(f"  {escape(a)} ~ {escape(b)}  {v:.2f}")
+            console.say("  {} ~ {}  {:.2f}", a, b, v)
 
 
-def _show_dependencies(console: Console, title: str, dependencies: Sequence[Dependency]) -> None:
+def _show_dependencies(console: Terminal, title: str, dependencies: Sequence[Dependency]) -> None:
     if dependencies:
-        console.print(f"\n{title}")
+        console.say("\n{}", title)
     for dependency in dependencies[:20]:
-        console.print(f"  {escape(_decides(dependency))}")
+        console.say("  {}", _decides(dependency))
     if len(dependencies) > 20:
-        console.print(f"  … and {len(dependencies) - 20} more (--json has all)")
+        console.say("  … and {} more (--json has all)", len(dependencies) - 20)
 
 
-def show_rules(console: Console, explanation: Explanation) -> None:
+def show_rules(console: Terminal, explanation: Explanation) -> None:
     """A rule set explained; rules have the numbers that the picture of them has."""
     number = {said.rule: str(i) for i, said in enumerate(explanation.rules, 1)}
     if not explanation.rules:
-        console.print("No rule is in force: nothing is protected. Give an attribute role: sensitive, or write rules.")
+        console.say("No rule is in force: nothing is protected. Give an attribute role: sensitive, or write rules.")
     else:
-        console.print(f"{_counted(len(number), 'rule')} in force: whoever knows the left must not guess the right\n")
-        table = _table("", "known", "", "protected", "l", "from", right=("", "l"))
+        console.say("{} in force: whoever knows the left must not guess the right\n", _counted(len(number), "rule"))
+        grid = Grid("", "known", "", "protected", "l", "from", right=(0, 2, 4))
         for said in explanation.rules:
-            table.add_row(number[said.rule], *_arrow(said.rule), escape(", ".join(said.origins)))
-        console.print(table)
+            grid.line(number[said.rule], *_arrow(said.rule), ", ".join(said.origins))
+        console.print(grid)
     if explanation.redundant:
-        console.print("\nImplied by another rule, which knows as much and asks for as much\n")
-        table = _table("", "known", "", "protected", "l", "from", "implied by", right=("l",))
+        console.say("\nImplied by another rule, which knows as much and asks for as much\n")
+        grid = Grid("", "known", "", "protected", "l", "from", "implied by", right=(4,))
         for more in explanation.redundant:
-            table.add_row("", *_arrow(more.rule), escape(", ".join(more.origins)), f"rule {number[more.implied_by]}")
-        console.print(table)
+            grid.line("", *_arrow(more.rule), ", ".join(more.origins), f"rule {number[more.implied_by]}")
+        console.print(grid)
     _show_remarks(console, explanation, number)
-    console.print("\nAttributes: what each must not reveal, and must not follow from\n")
-    table = _table("attribute", "role", "─▶", "◀─")
+    console.say("\nAttributes: what each must not reveal, and must not follow from\n")
+    grid = Grid("attribute", "role", "─▶", "◀─")
     for vertex in explanation.attributes:
-        table.add_row(
-            escape(vertex.name), vertex.role, escape(said_of(vertex.must_not_reveal)),
-            escape(said_of(vertex.must_not_follow_from)),
-        )  # fmt: skip
-    console.print(table)
+        grid.line(vertex.name, vertex.role, said_of(vertex.must_not_reveal), said_of(vertex.must_not_follow_from))
+    console.print(grid)
 
 
-def _show_remarks(console: Console, explanation: Explanation, number: Mapping[Rule, str]) -> None:
+def _show_remarks(console: Terminal, explanation: Explanation, number: Mapping[Rule, str]) -> None:
     """Dependencies, cycles and gaps, and what makes a rule impossible."""
 
     def say(title: str, lines: list[str], style: str = "bold") -> None:
         if lines:
-            console.print(f"\n[{style}]{title}[/]")
+            console.say("\n{}", title, style=style)
         for line in lines:
-            console.print(f"  {escape(line)}", soft_wrap=True)
+            console.say("  {}", line, wrap=False)
 
     def of(rules: Sequence[Rule]) -> str:
         numbers = [number[rule] for rule in rules if rule in number]
@@ -250,7 +234,7 @@ def _show_remarks(console: Console, explanation: Explanation, number: Mapping[Ru
 
 
 def _arrow(rule: Rule) -> tuple[str, str, str, str]:
-    return escape(said_of(rule.knows)), "─▶", escape(said_of((rule.protects,))), str(rule.l)
+    return said_of(rule.knows), "─▶", said_of((rule.protects,)), str(rule.l)
 
 
 def _decides(dependency: Dependency) -> str:
@@ -261,13 +245,13 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def show_methods(console: Console, methods: Mapping[str, type[Method]]) -> None:
+def show_methods(console: Terminal, methods: Mapping[str, type[Method]]) -> None:
     for name, method in methods.items():
-        console.print(f"[bold]{name}[/]  {escape(method.title)}  [dim]({escape(method.paper)}; kind {method.kind})[/]")
-        console.print(f"  guarantees  {escape(method.guarantee)}")
+        console.say("[bold]{}[/]  {}  [dim]({}; kind {})[/]", name, method.title, method.paper, method.kind)
+        console.say("  guarantees  {}", method.guarantee)
         for item in method.breaks:
-            console.print(f"  [dim]not stopped[/] {escape(item)}")
+            console.say("  [dim]not stopped[/] {}", item)
         for option, field in method.model_fields.items():
             if option != "variant":
                 said = f": {field.description}" if field.description else ""
-                console.print(f"  [dim]option[/]      {option} = {field.default}{escape(said)}")
+                console.say("  [dim]option[/]      {} = {}{}", option, str(field.default), said)

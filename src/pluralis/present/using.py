@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +14,11 @@ from pluralis.present.command import (
     ReleaseFolder,
     Separator,
     app,
-    print_json,
     progress,
     read,
     terminal,
 )
+from pluralis.printable import complain, print_json, print_lines
 
 
 @app.command()
@@ -167,7 +166,7 @@ def attack(
                 "or leave out --explain."
             )
         steps = walk(read_release(folder), explain)
-        print_json({"group": explain, "steps": steps}) if as_json else print("\n".join(steps))
+        print_json({"group": explain, "steps": steps}) if as_json else print_lines(*steps)
         return
     if original is None:
         raise PolicyError("Attacks are scored against the original. Give it with --original TABLE.")
@@ -209,14 +208,14 @@ def reproduce(
             for name in names:
                 found[name] = write_pages(name, root) if pages else run_paper(name, Lab(quick, data), root)
     except KeyboardInterrupt:
-        print("Interrupted. The same command goes on where it stopped.", file=sys.stderr)
+        complain("Interrupted. The same command goes on where it stopped.")
         raise
     summary = write_summary(root)
     if as_json:
         print_json({name: [claim.to_dict() for claim in claims] for name, claims in found.items()})
         return
     show_claims(terminal(), found)
-    terminal().print(f"\nThe pages are in {summary.parent}.", soft_wrap=True)
+    terminal().say("\nThe pages are in {}.", summary.parent, wrap=False)
 
 
 @app.command()
