@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pluralis.present.readme import release_readme
 from pluralis.printable import markdown, printable
 from pluralis.publish import publish
+from pluralis.readme import release_readme
 from pluralis.release import Claim, Manifest
 from tables import KEY, PATIENTS, policy_of
 

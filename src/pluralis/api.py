@@ -9,16 +9,41 @@ from pluralis.audit import audit as _audit
 from pluralis.io import read_table
 from pluralis.metrics import Loss
 from pluralis.metrics import measure as _measure
-from pluralis.reading import read_release
+from pluralis.reading import LIMIT, read_release
 from pluralis.release import Release
 
 
-def audit(release: Release | str | Path, original: object = None, *, allow_test: bool = False) -> Verdict:
-    """Judge every claim of a release; with the original, also that its rows are those of the original."""
+def audit(
+    release: Release | str | Path, original: object = None, *, allow_test: bool = False, limit: int | None = LIMIT
+) -> Verdict:
+    """Judge every claim of a release from its published bytes.
+
+    Parameters
+    ----------
+    release : str, Path or Release
+        A release folder, or a release in memory.
+    original : str, Path or data frame, optional
+        With it, the audit also checks that every published row covers a row of its own.
+    allow_test : bool
+        Accept a release that was made with the fixed test key.
+    limit : int or None
+        Bytes that the tables of a folder may unfold to; None for as many as they do.
+
+    Returns
+    -------
+    Verdict
+        One finding per claim; ``verdict.holds`` is true only if all do.
+
+    Raises
+    ------
+    ReleaseError
+        If the folder is not a release. Nothing in it is believed then.
+    """
     frame = None if original is None else read_table(original)
-    return _audit(release, original=frame, allow_test=allow_test)
+    return _audit(release, original=frame, allow_test=allow_test, limit=limit)
 
 
-def measure(release: Release | str | Path, original: object) -> Loss:
+def measure(release: Release | str | Path, original: object, *, limit: int | None = LIMIT) -> Loss:
     """What a release loses against its original."""
-    return _measure(release if isinstance(release, Release) else read_release(release), read_table(original))
+    read = release if isinstance(release, Release) else read_release(release, limit=limit)
+    return _measure(read, read_table(original))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -17,12 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from forging import METHODS, canonical, forged, not_read, published, refused, reworded, write_manifest
+from calling import caller
+from forging import METHODS, PEOPLE, canonical, forged, not_read, published, refused, reworded, write_manifest
 from pluralis.audit import audit
 from pluralis.errors import ReleaseError
 from pluralis.io import write_parquet_bytes
 from pluralis.labels import read_set
-from pluralis.reading import inspect_folder, read_release
+from pluralis.present import using as commands
+from pluralis.reading import LIMIT, inspect_folder, read_release
 
 Change = Callable[[dict[str, Any]], Any]
 
@@ -437,3 +440,19 @@ def test_a_manifest_is_read_within_its_own_size(folder: Path) -> None:
     assert said
     assert seconds < 5
     assert grown < 500 << 20
+
+
+def test_the_commands_take_a_limit(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, place = caller(capsys, monkeypatch), str(published(folder, "bsgi"))
+    PEOPLE.write_csv(folder.with_name("people.csv"))
+    original = ["--original", str(folder.with_name("people.csv"))]
+    for words in (["audit"], ["query", "sex = 'f'"], ["query", "SELECT 1", "--sql"], ["attack", "--explain", "1"],
+                  ["attack", *original], ["measure", *original]):  # fmt: skip
+        command, *more = words
+        ran = call(command, place, *more, "--limit", "0")
+        assert ran.code == (1 if command == "audit" else 2)
+        assert "--limit" in ran.out + ran.err
+    assert call("audit", place).code == 0
+    assert inspect.signature(commands.audit).parameters["limit"].default * 2**30 == LIMIT

@@ -53,6 +53,9 @@ TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (.csv, .ts
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Encoding = Annotated[str, typer.Option(help="Character set of a CSV file that is not UTF-8.")]
+Limit = Annotated[
+    float, typer.Option("--limit", min=0, metavar="GIB", help="Refuse a release whose tables unfold to more than this.")
+]
 Separator = Annotated[str | None, typer.Option(help="Separator of a CSV file; found from its header if not given.")]
 
 
@@ -62,6 +65,11 @@ def read(path: Path, encoding: str, separator: str | None) -> Any:
 
     with stage("reading"):
         return read_table(path, encoding=encoding, separator=separator)
+
+
+def gib(limit: float) -> int:
+    """Gibibytes in bytes."""
+    return int(limit * 2**30)
 
 
 def listed(names: str) -> list[str]:

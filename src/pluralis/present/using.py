@@ -11,9 +11,11 @@ from pluralis.errors import PolicyError
 from pluralis.present.command import (
     AsJson,
     Encoding,
+    Limit,
     ReleaseFolder,
     Separator,
     app,
+    gib,
     progress,
     read,
     terminal,
@@ -28,6 +30,7 @@ def audit(
         Path | None, typer.Option(help="The original table: also check that rows are covered and none invented.")
     ] = None,
     allow_test: Annotated[bool, typer.Option("--allow-test", help="Accept a release made with the test key.")] = False,
+    limit: Limit = 2.0,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
@@ -37,7 +40,7 @@ def audit(
 
     with progress():
         frame = None if original is None else read(original, encoding, separator)
-        verdict = judge(folder, original=frame, allow_test=allow_test)
+        verdict = judge(folder, original=frame, allow_test=allow_test, limit=gib(limit))
     if as_json:
         print_json(verdict.to_dict())
     else:
@@ -57,6 +60,7 @@ def measure(
     queries: Annotated[int, typer.Option(min=0, help="Ask so many random counts for each sensitive attribute.")] = 0,
     dimensions: Annotated[int, typer.Option(min=1, help="Quasi attributes that each of them asks about.")] = 3,
     selectivity: Annotated[float, typer.Option(help="The share of rows that each should pass.")] = 0.07,
+    limit: Limit = 2.0,
     as_json: AsJson = False,
 ) -> None:
     """What a release lost, against its original."""
@@ -65,7 +69,7 @@ def measure(
     from pluralis.reading import read_release
 
     with progress():
-        release, table = read_release(folder), read(original, encoding, separator)
+        release, table = read_release(folder, limit=gib(limit)), read(original, encoding, separator)
         loss = measure_loss(release, table)
         asked = {"queries": queries, "dimensions": dimensions, "selectivity": selectivity}
         answered = answers_of(release, table, **asked) if queries else {}  # type: ignore[arg-type]
@@ -89,11 +93,12 @@ def query(
     sql: Annotated[
         bool, typer.Option("--sql", help="QUERY is SQL on the view `expected`: the attributes it names, and `count`.")
     ] = False,
+    limit: Limit = 2.0,
     as_json: AsJson = False,
 ) -> None:
     """Estimate a count from a release alone, with an interval and what it rests on."""
     if sql:
-        _query_in_sql(folder, text, as_json)
+        _query_in_sql(folder, text, as_json, gib(limit))
         return
     from pluralis.estimate import count
     from pluralis.estimate import table as count_by
@@ -103,7 +108,7 @@ def query(
 
     asked = parse(text)
     with progress():
-        release = read_release(folder)
+        release = read_release(folder, limit=gib(limit))
         asked = resolve(asked, release)
         if asked.by:
             counts = count_by(release, asked, confidence=confidence)
@@ -119,13 +124,13 @@ def query(
         show_estimate(terminal(), asked, estimate)
 
 
-def _query_in_sql(folder: Path, text: str, as_json: bool) -> None:
+def _query_in_sql(folder: Path, text: str, as_json: bool, limit: int) -> None:
     from pluralis.estimate.sql import ask
     from pluralis.present.show import show_rows
     from pluralis.reading import read_release
 
     with progress():
-        rows = ask(read_release(folder), text)
+        rows = ask(read_release(folder, limit=limit), text)
     if as_json:
         print_json({"query": text, "rows": rows.to_dicts()})
     else:
@@ -147,6 +152,7 @@ def attack(
     explain: Annotated[
         str | None, typer.Option(metavar="GROUP", help="Walk through one group in words: 118, t1:118 or slice_1:118.")
     ] = None,
+    limit: Limit = 2.0,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
@@ -165,14 +171,14 @@ def attack(
                 "--explain walks through one group without the original. Leave out --original, --attack and --other, "
                 "or leave out --explain."
             )
-        steps = walk(read_release(folder), explain)
+        steps = walk(read_release(folder, limit=gib(limit)), explain)
         print_json({"group": explain, "steps": steps}) if as_json else print_lines(*steps)
         return
     if original is None:
         raise PolicyError("Attacks are scored against the original. Give it with --original TABLE.")
     with progress():
-        release, table = read_release(folder), read(original, encoding, separator)
-        others = tuple(read_release(path) for path in other or ())
+        release, table = read_release(folder, limit=gib(limit)), read(original, encoding, separator)
+        others = tuple(read_release(path, limit=gib(limit)) for path in other or ())
         options = Options(sample=sample, folder=folder, others=others)
         results = run_attacks(release, table, only=only or (), options=options)
         keep_results(folder, results)
