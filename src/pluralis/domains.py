@@ -9,19 +9,21 @@ texts that are one number in two ways.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 
 from pluralis.coding import is_text
 from pluralis.errors import ReleaseError
-from pluralis.labels import ALL, interval_ends, number_texts, read_interval, read_set, shortened
+from pluralis.labels import ALL, MISSING, interval_ends, number_texts, read_interval, read_set, shortened
 from pluralis.release import ColumnInfo, Manifest
 from pluralis.spelling import cores, one_number_twice
 
 Tables = Mapping[str, pl.DataFrame]
 
+_PLAIN_SET = r'^\{[^,{}"\s](?:[^,{}"]*[^,{}"\s])?(?:, [^,{}"\s](?:[^,{}"]*[^,{}"\s])?)+\}$'  # without quotes
 _BIN = re.compile(r"\[[^\[\]]*, [^\[\]]*\]")
 
 
@@ -78,35 +80,48 @@ def _covered(column: ColumnInfo, cells: pl.Series) -> bool:
         reached = [((ends["low"] <= end) & (ends["high"] >= end)).any() for end in (low, high)]
         return len(domain) == 2 and low <= high and bool(inside.all()) and all(reached)
     values = {value for value in domain if value is not None}
-    leaves = _leaves(column)
-    covered: set[str | None] = set()
-    for label in labels:
-        members = _members(label, column, leaves, values)
-        if not members & (values | {None}):
-            return False
-        covered |= members
-    return values <= covered and (not missing or None in domain)
+    covered = set(values) if (labels == ALL).any() else set()
+    labels = labels.filter(labels != ALL)
+    held = _in_nodes(labels, column) if column.hierarchy is not None else _in_sets(labels, domain)
+    if held is None:
+        return False
+    return values <= covered | held and (not missing or None in domain)
 
 
-def _leaves(column: ColumnInfo) -> dict[str, set[str]]:
+def _in_nodes(labels: pl.Series, column: ColumnInfo) -> set[object] | None:
+    """What nodes of a hierarchy cover of a domain; None where one covers nothing of it."""
     leaves: dict[str, set[str]] = {}
     for line in column.hierarchy or ():
         for node in line:
             leaves.setdefault(node, set()).add(line[0])
-    return leaves
+    domain = set(column.domain or ())
+    held: set[object] = set()
+    for label in labels:
+        if label not in leaves:
+            raise ReleaseError(f"{column.name!r} holds {shortened(label)}, which is not in its hierarchy.")
+        if domain.isdisjoint(leaves[label]):
+            return None
+        held |= leaves[label]
+    return held
 
 
-def _members(
-    label: str, column: ColumnInfo, leaves: dict[str, set[str]], values: Collection[object]
-) -> set[str | None]:
-    """The values of the domain that a label covers."""
-    if label == ALL:
-        return {None, *(str(value) for value in values)}
-    if column.hierarchy is None:
-        return set(read_set(label))
-    if label not in leaves:
-        raise ReleaseError(f"{column.name!r} holds {shortened(label)}, which is not in its hierarchy.")
-    return set(leaves[label])
+def _in_sets(labels: pl.Series, domain: Sequence[object]) -> set[object] | None:
+    """What sets cover of a domain; None where one holds something else, or its members are not in domain order."""
+    place = {value: i for i, value in enumerate(domain)}
+    plain = labels.str.contains(_PLAIN_SET)
+    members = labels.filter(plain).str.strip_prefix("{").str.strip_suffix("}").str.split(", ")
+    of, words = np.repeat(np.arange(members.len()), members.list.len().to_numpy()), members.explode()
+    known = {MISSING if value is None else value: i for value, i in place.items() if value != MISSING}
+    codes = words.replace_strict(list(known), list(known.values()), default=-1, return_dtype=pl.Int64).to_numpy()
+    if (codes < 0).any() or ((np.diff(codes) <= 0) & (np.diff(of) == 0)).any():
+        return None
+    held = {domain[i] for i in np.unique(codes)}
+    for label in labels.filter(~plain):
+        places = [place.get(value, -1) for value in read_set(label)]
+        if min(places) < 0 or sorted(set(places)) != places:
+            return None
+        held |= {domain[i] for i in places}
+    return held
 
 
 # spelling ---------------------------------------------------------------------------------------------------------

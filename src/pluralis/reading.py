@@ -37,6 +37,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -113,16 +114,34 @@ def inspect_folder(
         try:
             manifest = parse_manifest(_read(place, MANIFEST, _MANIFEST_BYTES))
             problems = [*_files(place, manifest), *_readme(place, manifest), *_sizes(manifest, limit)]
-            tables = {}
-            for info in manifest.tables if not problems else ():
-                try:
-                    tables[info.name] = _table(place, info, in_codes=in_codes, limit=limit)
-                except ReleaseError as error:
-                    problems.append(f"{info.file}: {error}")
+            tables, found = ({}, []) if problems else _tables(place, manifest, limit)
         finally:
             os.close(place)
+        if not in_codes:
+            tables = {name: table.with_columns(_spelled(column) for column in table) for name, table in tables.items()}
+        return manifest, tables, problems + found
+
+
+def _tables(place: int, manifest: Manifest, limit: int | None) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """The tables, text as codes, and what is wrong with them. Files are written again while the next one is read."""
+    tables: dict[str, pl.DataFrame] = {}
+    problems = list[str]()
+    with ThreadPoolExecutor(1) as behind:
+        written: list[tuple[TableInfo, Future[None]]] = []
+        for info in manifest.tables:
+            try:
+                data, tables[info.name] = _table(place, info, limit=limit)
+                if info.file.endswith(".parquet"):
+                    written.append((info, behind.submit(_require_cells_alone, data, tables[info.name])))
+            except ReleaseError as error:
+                problems.append(f"{info.file}: {error}")
         problems = problems or [*form_problems(manifest, tables), *domain_problems(manifest, tables)]
-        return manifest, tables, problems
+        for info, check in written:
+            try:
+                check.result()
+            except ReleaseError as error:
+                problems.insert(0, f"{info.file}: {error}")
+    return tables, problems
 
 
 def require_sealed(folder: Path, manifest: Manifest) -> None:
@@ -274,15 +293,15 @@ def _gist(error: Exception) -> str:
 # tables -----------------------------------------------------------------------------------------------------------
 
 
-def _table(place: int, info: TableInfo, *, in_codes: bool, limit: int | None) -> pl.DataFrame:
-    """A table of the folder, if its file is the one that the manifest describes."""
+def _table(place: int, info: TableInfo, *, limit: int | None) -> tuple[bytes, pl.DataFrame]:
+    """The bytes of a table of the folder and its cells, if it is the file that the manifest describes."""
     data = _read(place, info.file, info.bytes, exactly=info.bytes)
     if hashlib.sha256(data).hexdigest() != info.sha256:
         raise ReleaseError("not the file that the manifest describes (its hash differs).")
     table = _from_csv(data, info) if info.file.endswith(".csv") else _from_parquet(data, info, limit)
     if table.height != info.rows:
         raise ReleaseError(f"it has {table.height:,} rows, the manifest says {info.rows:,}.")
-    return table if in_codes else pl.DataFrame([_spelled(table[column.name]) for column in info.columns])
+    return data, table
 
 
 def _from_csv(data: bytes, info: TableInfo) -> pl.DataFrame:
@@ -297,7 +316,7 @@ def _from_csv(data: bytes, info: TableInfo) -> pl.DataFrame:
 
 
 def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFrame:
-    """The cells of a Parquet file, text as codes, of a file that holds nothing but them."""
+    """The cells of a Parquet file, text as codes."""
     layout = layout_of(data)
     if layout.rows != info.rows:
         raise ReleaseError(f"it has {layout.rows:,} rows, the manifest says {info.rows:,}.")
@@ -308,18 +327,22 @@ def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFra
         _require_columns(list(schema), info)
         _require_types(schema, info)
         # one by one, so that only one is ever spelled out
-        table = pl.DataFrame(
+        return pl.DataFrame(
             [_small(pl.read_parquet(io.BytesIO(data), columns=[c.name])[c.name], c) for c in info.columns]
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
+
+
+def _require_cells_alone(data: bytes, table: pl.DataFrame) -> None:
+    """Refuse a Parquet file that is not what is written for its cells, or holds something beside them."""
     again = write_parquet_bytes(table)
-    if again != data:
-        own = layout_of(again)
-        if layout.writer == own.writer:
-            raise ReleaseError("it holds something beside its cells, or was not written by Pluralis.")
-        require_nothing_beside(layout, table, own)
-    return table
+    if again == data:
+        return
+    layout, own = layout_of(data), layout_of(again)
+    if layout.writer == own.writer:
+        raise ReleaseError("it holds something beside its cells, or was not written by Pluralis.")
+    require_nothing_beside(layout, table, own)
 
 
 def _small(values: pl.Series, column: ColumnInfo) -> pl.Series:
