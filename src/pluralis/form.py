@@ -184,6 +184,27 @@ def _numbers(manifest: Manifest, tables: Tables) -> Iterator[str]:
                 yield f"{info.name}: a count is below 1 or above the number of rows."
 
 
+def unsaid(manifest: Manifest) -> Iterator[str]:
+    """What a release of such tables never stops, and this one does not say in `breaks`.
+
+    What attacks got is the publisher's word; these follow from what is published.
+    """
+    said = {item.partition(":")[0] for item in manifest.breaks}
+    several = len(manifest.parameters["l"]) > 1
+    side_by_side = any(len(info.named("sensitive")) > 1 for info in manifest.tables)
+    linked = side_by_side and manifest.parameters.get("linked", True) and manifest.kind in ("generalized", "bucketized")
+    follows = {
+        "membership": True,
+        "linkage": any(column.exact for column in _shown(manifest)),
+        "left-out rows": manifest.suppressed > 0,
+        "several rows of one person": bool(manifest.parameters.get("persons")) and manifest.kind != "candidates",
+        "sensitive background knowledge": several and (linked or manifest.kind == "candidates"),
+    }
+    for name, must in follows.items():
+        if must and name not in said:
+            yield f"it does not say that it does not stop: {name}."
+
+
 # claims -----------------------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ returns without a problem has been shown to be
   unfolded; all tables together unfold to no more than `limit` bytes, or the caller raises it;
 - **of one mind** (`form`, `domains`): columns have the roles, types and names that their kind of release has; every
   name in a claim is a published attribute; claims are those that follow from the parameters, no fewer; domains are
-  those of the cells; no protected value is spelled in two ways.
+  those of the cells; no protected value is spelled in two ways; what such tables never stop stands in `breaks`.
 
 On this the audit then judges the claims, from the cells alone. So of a stranger's folder an audit that passes proves:
 *whatever table it was made from, if the tables show rows of that table as the manifest says, nobody who knows what a
@@ -49,7 +49,7 @@ from pluralis.coding import coded, coded_table, narrow, unmarked
 from pluralis.csvfile import read_release_csv, write_csv_bytes
 from pluralis.domains import domain_problems
 from pluralis.errors import ReleaseError
-from pluralis.form import form_problems
+from pluralis.form import form_problems, unsaid
 from pluralis.labels import number_texts, read_set
 from pluralis.parquet import write_parquet_bytes
 from pluralis.parquet_layout import layout_of, require_nothing_beside
@@ -135,7 +135,7 @@ def _tables(place: int, manifest: Manifest, limit: int | None) -> tuple[dict[str
                     written.append((info, behind.submit(_require_cells_alone, data, tables[info.name])))
             except ReleaseError as error:
                 problems.append(f"{info.file}: {error}")
-        problems = problems or [*form_problems(manifest, tables), *domain_problems(manifest, tables)]
+        problems = problems or [*form_problems(manifest, tables), *domain_problems(manifest, tables), *unsaid(manifest)]
         for info, check in written:
             try:
                 check.result()

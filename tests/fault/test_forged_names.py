@@ -239,3 +239,20 @@ def test_one_number_in_two_ways_is_refused_before_it_is_published() -> None:
     assert audit(publish(people, policy_of(kept, others="drop", method="anatomy"), key=KEY)).holds
     codes = people.with_columns(disease=pl.Series(["025", "25", "401"] * 4))  # a leading zero makes a code
     assert audit(publish(codes, policy, key=KEY)).holds
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_what_such_tables_never_stop_cannot_be_left_out_of_breaks(folder: Path, method: str) -> None:
+    said = json.loads((published(folder, method) / "manifest.json").read_text())["breaks"]
+    required = ["membership", *(["linkage"] if method not in ("bsgi", "sloms") else [])]
+    for i, name in enumerate(required):
+        place = published(folder.with_name(f"release{i}"), method)
+        kept = [item for item in said if not item.startswith(name)]
+        assert len(kept) < len(said)
+        assert f"it does not say that it does not stop: {name}" in refused(
+            forged(place, lambda m, kept=kept: m.update(breaks=kept))
+        )
+
+
+def test_left_out_rows_are_told_where_there_are_some(folder: Path) -> None:
+    assert "left-out rows" in refused(forged(published(folder, "bsgi"), lambda m: m.update(suppressed=3)))
