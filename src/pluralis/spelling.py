@@ -4,9 +4,15 @@
 look 3-diverse while everybody in it has the flu. So before anything is counted, text is trimmed, inner runs of
 blanks become one, invisible characters go, Unicode is folded to NFKC, and case is folded unless the policy says
 `case: keep`. Values that then agree are published under their commonest spelling.
+
+`canonical_values` goes further, for whoever counts the values of a release from a stranger: `5`, `5.0` and `5.00` are
+one number, too.
 """
 
 from __future__ import annotations
+
+import re
+import unicodedata
 
 import polars as pl
 
@@ -14,6 +20,11 @@ from pluralis.coding import coded
 
 _BLANK = r"[\s\x{2800}]+"
 _INVISIBLE = r"[\p{Cf}\p{Cc}\x{034F}\x{115F}\x{1160}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
+
+_NUMBER = r"^[+-]?(?:\p{Nd}+\.?\p{Nd}*|\.\p{Nd}+)(?:[eE][+-]?\p{Nd}+)?$"
+_PLAIN = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,17}[1-9])$"
+_PARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?)0*(\d+))?")
+_DIGITS = 18  # before or behind the point, up to which a number is written without an exponent
 
 
 def skeleton(text: pl.Expr, *, fold_case: bool) -> pl.Expr:
@@ -111,3 +122,50 @@ def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:
         .select(name, "spelling")
         .sort(name)
     )
+
+
+def canonical_values(values: pl.Series, *, fold_case: bool) -> pl.Series:
+    """The text that all spellings of a value have in common, numbers included: what counts as one value in a release.
+
+    Text that reads as a decimal number is that number, whatever its sign, zeros, exponent or script; all other text is
+    its skeleton. Numbers are compared exactly: codes of twenty digits stay apart. Missing stays missing.
+
+    >>> canonical_values(pl.Series(["5", "5.00", "+05", "٥", "50e-1", "Flu", "flu "]), fold_case=True).to_list()
+    ['5', '5', '5', '5', '5', 'flu', 'flu']
+    >>> canonical_values(pl.Series([5.0, 0.1, None]), fold_case=True).to_list()
+    ['5', '0.1', None]
+    """
+    texts = values.cast(pl.String)
+    texts = texts if values.dtype.is_numeric() else cores(texts, fold_case=fold_case)
+    # NFKC knows other digits, not other signs
+    texts = texts.str.replace(r"^[\x{2212}\x{FE63}\x{2010}\x{2011}](\p{Nd}|\.)", "-$1").alias(values.name)
+    odd = texts.filter(texts.str.contains(_NUMBER) & ~texts.str.contains(_PLAIN)).unique()
+    if odd.is_empty():
+        return texts
+    return texts.replace(odd, pl.Series([_number_core(text) for text in odd.to_list()], dtype=pl.String))
+
+
+def _number_core(text: str) -> str:
+    """A decimal number in one spelling; without an exponent where that is short.
+
+    >>> [_number_core(text) for text in ("-0", "1e2", "1e-2", "1e400", "0.5e-30", "0.0")]
+    ['0', '100', '0.01', '1e400', '5e-31', '0']
+    """
+    match = _PARTS.fullmatch("".join(str(unicodedata.decimal(character, character)) for character in text))
+    assert match is not None
+    sign, whole, fraction, below, power = match.groups()
+    if power is not None and len(power) > _DIGITS:
+        return text  # no number that anybody means
+    digits = (whole + fraction).lstrip("0")
+    exponent = (int(power or 0) if below != "-" else -int(power or 0)) - len(fraction)
+    coefficient = digits.rstrip("0")
+    if not coefficient:
+        return "0"
+    exponent += len(digits) - len(coefficient)
+    minus, size = "-" if sign == "-" else "", len(coefficient) + exponent  # digits before the point
+    if size > _DIGITS or -exponent > _DIGITS:
+        return f"{minus}{coefficient}e{exponent}"
+    if exponent >= 0:
+        return f"{minus}{coefficient}{'0' * exponent}"
+    padded = coefficient.rjust(1 - exponent, "0")
+    return f"{minus}{padded[:exponent]}.{padded[exponent:]}"
