@@ -75,7 +75,7 @@ def policy_for(method: str) -> Policy:
         "job": {"role": "sensitive", "l": 3},
         "insurer": {"role": "sensitive", "l": 2},
     }
-    if method == "anatomy":
+    if method in ("anatomy", "randomized-addition"):
         del attributes["insurer"]
     more = {"k": 2} if method == "sloms" else {}
     return policy_of(attributes, others="drop", method=method, suppress=0.5, **more)

@@ -64,8 +64,7 @@ def test_mean_and_variance_over_every_draw_of_one_row(variant: str, condition) -
 
     Rows are drawn on their own, so the mean and variance of a count are sums over rows.
     """
-    options = {"claim": "set-size"} if variant == "paper" else {}
-    rules = policy("disease", "job", variant=variant, options=options)
+    rules = policy("disease", "job", variant=variant, options={"claim": "set-size"})
     release = publish(pl.concat([PEOPLE] * 10), rules, key=Key.test())
     designs = {name: Design.of(release.manifest.parameters["addition"][name], 2) for name in ("disease", "job")}
     for row in PEOPLE.iter_rows(named=True):
@@ -121,7 +120,7 @@ def eval_condition(condition: Condition, row: dict) -> bool:
 
 
 def test_quasi_conditions_are_exact() -> None:
-    release = publish(PEOPLE, policy("disease", variant="paper"), key=Key.test())
+    release = publish(PEOPLE, policy("disease", variant="paper", options={"claim": "set-size"}), key=Key.test())
     assert count(release).value == 8
     found = count(release, "age BETWEEN 20 AND 30 AND sex = 'f'")
     assert (found.value, found.low, found.high, found.basis) == (3, 3, 3, "exact")

@@ -42,8 +42,10 @@ def released(method: str, **how: Any) -> Publication:
     }
     if method in ("anatomy", "tp"):
         del attributes["insurer"]
+    if method == "randomized-addition":  # of several secrets it promises no more
+        how["options"] = {"claim": "set-size"}
     rules = policy_of(
-        attributes, others="drop", method=method, suppress=0.5, k=3 if method in ("kaca", "sloms") else None
+        attributes, others="drop", method=method, suppress=0.5, k=3 if method in ("kaca", "sloms") else None, **how
     )
     return publish(people, rules, key=Key.test())
 

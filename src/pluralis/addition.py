@@ -14,6 +14,10 @@ the 1/l is exact.
 n(v) is published, and is not the number of rows that hold v: whoever knew that exactly, of a value that three rows hold
 and four sets list, would know more than 1/l of those four. It is that number, rounded on a scale of square roots from a
 secret start (`blurred`): off by up to half of its square root, as much as a sample of the people would be.
+
+So 1/l is exact by the weights, and nearly so by the true shares. How nearly follows from the weights alone: for each of
+them a range of counts can have become it (`possible_counts`), and the posterior is largest in a set where one value has
+the most rows that it can have for its weight, and the others the fewest (`Design.bound`).
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ from pluralis.errors import ReleaseError
 ORDERS = 64
 LARGEST = 1 << 40  # that weights may add up to
 MOST = 2_000  # values of a calibrated design: what an analyst has to invert is a matrix of them
+FARTHEST = 1.25  # how many times 1/l a guess may reach to whoever knows the true shares
 
 Numbers = npt.NDArray[np.int64]
 Reals = npt.NDArray[Any]  # of float64
@@ -56,9 +61,8 @@ class Design:
     values: tuple[Value, ...]
     l: int
     counts: Numbers | None = None
-    attempt: int = 0  # which of several draws it was; this and the next are the publisher's alone
-    true: Numbers | None = None  # how many rows held each value
-    effect: float = 1.0  # the most rows that share a draw: as many times larger is a variance, at most
+    attempt: int = 0  # which of several draws it was; the publisher's alone
+    effect: float = 1.0  # how many rows share a draw, on average over rows: as many times larger is a variance
 
     @classmethod
     def of(cls, data: Any, l: Any) -> Design:
@@ -68,12 +72,12 @@ class Design:
         wrong = ReleaseError("it is not said how sets were drawn, or what is said contradicts itself.")
         if not isinstance(values, list) or not (_whole([l]) and 2 <= l < len(values)) or not _whole([attempt]):
             raise wrong
-        alike = all(isinstance(v, str) for v in values) or all(_is_number(v) for v in values)
+        alike = all(isinstance(v, str) for v in values) or all(_is_number(v) and abs(v) < 2**63 for v in values)
         if not alike or len(set(values)) != len(values):
             raise wrong
         effect = data.get("effect", 1.0)
-        if not _is_number(effect) or not 1 <= effect < math.inf:
-            raise ReleaseError(f"rows that share a draw cannot be {effect!r}.")
+        if not _is_number(effect) or not 1 <= effect <= LARGEST:
+            raise ReleaseError("so many rows cannot share a draw.")
         if weights is None:
             design = cls(tuple(values), l, None, attempt, effect=effect)
         else:
@@ -93,8 +97,7 @@ class Design:
 
     def for_key(self, identity: Sequence[str]) -> dict[str, Any]:
         """As the key keeps it: what must be the same when rows, known by `identity`, are published again."""
-        private = {"l": self.l, "attempt": self.attempt, "identity": list(identity), "effect": 1.0}
-        return self.to_dict() | private | ({} if self.true is None else {"counts": self.true.tolist()})
+        return self.to_dict() | {"l": self.l, "attempt": self.attempt, "identity": list(identity), "effect": 1.0}
 
     @property
     def name(self) -> str:
@@ -117,6 +120,33 @@ class Design:
     def weight(self) -> Reals:
         """P(R | v) up to a factor that v does not change: what a prior is multiplied with."""
         return np.ones(self.m) if self.counts is None else 1.0 / self.counts
+
+    # how far the true shares may lie from the weights ---------------------------------------------------------------
+
+    @cached_property
+    def ratios(self) -> tuple[Reals, Reals]:
+        """The least and the most rows that each value can have for its weight, over that weight."""
+        assert self.counts is not None
+        low, high = possible_counts(self.counts, self.l)
+        return low / self.counts, high / self.counts
+
+    @cached_property
+    def largest(self) -> Reals:
+        """[set, member]: the largest posterior by any shares that can have become these weights."""
+        low, high = (ratio[self.sets] for ratio in self.ratios)
+        largest: Reals = high / (high + low.sum(axis=1, keepdims=True) - low)
+        return largest
+
+    @cached_property
+    def bound(self) -> float:
+        """How likely a member of a set is, at most, to whoever knows the true shares; in four digits, rounded up.
+
+        Uniform addition has no weights to tell it from. What is promised of it there must be seen in the sets.
+
+        >>> [Design(("a", "b", "c"), 2, np.array([n] * 3)).bound for n in (2, 30, 100, 10_000)]
+        [0.75, 0.55, 0.525, 0.5025]
+        """
+        return rounded_up(FARTHEST / self.l if self.counts is None else float(self.largest.max()))
 
     # the list of sets ---------------------------------------------------------------------------------------------
 
@@ -262,6 +292,45 @@ def blurred(counts: Numbers, start: Reals, l: int) -> Numbers:
     while near.max() * l > near.sum() - spare:
         near = np.minimum(near, (near.sum() - spare) // l)
     return near
+
+
+def possible_counts(near: Numbers, l: int) -> tuple[Numbers, Numbers]:
+    """The fewest and the most rows of which `blurred` can have made each weight, whatever the starts were.
+
+    n becomes a whole number from (√n - 1/4)² to (√n + 1/4)², rounded. So w comes from
+
+        16 w - 7 - √(64 w - 32)  <=  16 n  <=  16 w + 9 + √(64 w + 32).
+
+    Weights that 1/l cut are all as large as the largest, M, and were larger before. M is the largest number for which
+    M l is at most the sum S of the weights, less `spare`. So (M + 1) l is more than the sum of weights cut at M + 1: if
+    k were cut, S + k - spare < (M + 1) l. No value has more than 1/l of n - spare rows, the k values together thus at
+    most k/l of them, and the rest, which have at most H, at least the others: each has at most (H - spare) / (l - k).
+
+    >>> [part.tolist() for part in possible_counts(np.array([1, 2, 30, 100]), 2)]
+    [[1, 1, 27, 95], [2, 3, 33, 105]]
+    >>> [part.tolist() for part in possible_counts(np.array([50, 25, 25]), 2)]
+    [[47, 23, 23], [56, 28, 28]]
+    """
+    root = np.floor(np.sqrt(64.0 * near - 32)).astype(np.int64)
+    low = np.maximum(1, -((root + 7 - 16 * near) // 16))
+    root = np.floor(np.sqrt(64.0 * near + 32)).astype(np.int64)
+    high = (16 * near + 9 + root) // 16
+    most, total, top = int(near.max()), int(near.sum()), near == near.max()
+    own, every = int(high[top][0]), int(high.sum())
+    for spare in (0, 1):
+        for cut in range(1, min(int(top.sum()), l - 1, (most + 1) * l - 1 + spare - total) + 1):
+            high[top] = np.maximum(high[top], (every - cut * own - spare) // (l - cut))
+    return low, high
+
+
+def rounded_up(share: float) -> float:
+    """A share in four digits, none of them too small.
+
+    >>> rounded_up(0.525), rounded_up(0.525001), rounded_up(1 / 3), rounded_up(0.0625)
+    (0.525, 0.5251, 0.3334, 0.0625)
+    """
+    scale: float = 10.0 ** (3 - math.floor(math.log10(share)))
+    return math.ceil(share * scale * (1 - 1e-12)) / scale
 
 
 def _orders(m: int) -> Numbers:

@@ -197,8 +197,9 @@ def unsaid(manifest: Manifest) -> Iterator[str]:
         "membership": True,
         "linkage": any(column.exact for column in _shown(manifest)),
         "left-out rows": manifest.suppressed > 0,
-        "several rows of one person": bool(manifest.parameters.get("persons")) and manifest.kind != "candidates",
-        "sensitive background knowledge": several and (linked or manifest.kind == "candidates"),
+        "several rows of one person": bool(manifest.parameters.get("persons")),
+        "sensitive background knowledge": several and linked,
+        "several secrets": several and manifest.kind == "candidates",
     }
     for name, must in follows.items():
         if must and name not in said:
@@ -211,13 +212,15 @@ def unsaid(manifest: Manifest) -> Iterator[str]:
 def _claims(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
     known = {column.attribute or column.name for column in _shown(manifest)} | set(ls)
     for claim in manifest.claims:
-        if claim.model not in (*_MODELS, "candidates", "posterior", "set-size", "k-anonymity"):
+        if claim.model not in (*_MODELS, "candidates", "posterior", "posterior-shares", "set-size", "k-anonymity"):
             raise ReleaseError(f"The claim {claim.rule!r} ({claim.model}) is not one that any release can make.")
         if claim.rule != claim_words(claim, manifest.kind):
             yield f"the claim {claim.rule!r} is not what its fields say."
         if (claim.k is None) == (claim.attribute is None) or (claim.k is None) == (claim.l is None):
             yield f"the claim {claim.rule!r} is about neither rows nor an attribute."
             return
+        if (claim.bound is not None) != (claim.model == "posterior-shares") or not 0 < (claim.bound or 1) <= 1:
+            yield f"the claim {claim.rule!r} has no bound between 0 and 1, or one that it does not speak of."
         strange = sorted({*claim.adversary, *([claim.attribute] if claim.attribute else [])} - known)
         if strange:
             yield f"the claim {claim.rule!r} speaks of {strange[0]!r}, which is no attribute of the release."

@@ -8,6 +8,8 @@ that are the same throughout have words of their own.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -34,15 +36,27 @@ def row_words(table: Table, column: Column, draw: Draw) -> Words:
     return numbered
 
 
-def shared_draws(table: Table, column: Column) -> float:
-    """The most rows that share a draw: 1 where every row has one of its own.
+def shared_draws(table: Table, column: Column, kept: npt.NDArray[np.int64]) -> float:
+    """How many of these rows share a draw, on average over rows (Kish 1965), coarsely: 1 where every row has its own.
 
-    As many times larger, at most, is the variance of what is counted.
+    As many times larger is the variance of what is counted, where people with many rows are spread as all others are.
+    It is published, so it is a mean and rounded up: it tells of no single person how many rows they have.
     """
     if table.person is None:
         return 1.0
-    pairs = table.person.astype(np.int64) * column.size + column.codes
-    return float(np.unique(pairs, return_counts=True)[1].max())
+    pairs = table.person[kept].astype(np.int64) * column.size + column.codes[kept]
+    rows = np.unique(pairs, return_counts=True)[1].astype(np.float64)
+    return coarse(float((rows**2).sum() / rows.sum()))
+
+
+def coarse(number: float) -> float:
+    """The next of 1, 1.5, 2, 3, 4, 6, 8, 12, …
+
+    >>> [coarse(number) for number in (1.0, 1.001, 1.7, 2.0, 2.1, 5.9, 9.0)]
+    [1.0, 1.5, 2.0, 2.0, 3.0, 6.0, 12.0]
+    """
+    power = 2.0 ** math.floor(math.log2(number))
+    return next(power * step for step in (1.0, 1.5, 2.0) if number <= power * step)
 
 
 def value_words(column: Column, draw: Draw) -> Words:

@@ -54,6 +54,7 @@ class Claim(_Part):
     l: Diversity | None = None
     k: Annotated[int, Field(ge=2, le=MAX_ROWS)] | None = None
     c: Finite | None = None
+    bound: Finite | None = None
     measured: Finite | None = None
 
 
@@ -70,7 +71,8 @@ def claim_words(claim: Claim, kind: str) -> str:
         "recursive": f"{name} recursive ({claim.c or 0:g},{l})-diversity",
         "unique-distinct": f"{name} {l} values, each once",
         "candidates": f"at least {l} values of {name} remain possible",
-        "posterior": f"{name} at most 1/{l} by how common each value is overall",
+        "posterior": f"{name} at most 1/{l} by the published weights",
+        "posterior-shares": f"{name} at most {claim.bound or 0:.4g} by the true shares of values",
         "set-size": f"every row lists {l} values of {name}",
     }.get(claim.model, f"{name} {claim.model} {l}")
     return f"knowing {', '.join(sorted(claim.adversary)) or 'nothing'}: {promise}"

@@ -23,6 +23,7 @@ _INVISIBLE = r"[\p{Cf}\p{Cc}\x{034F}\x{115F}\x{1160}\x{180B}-\x{180F}\x{3164}\x{
 
 _NUMBER = r"^[+-]?(?:\p{Nd}+\.?\p{Nd}*|\.\p{Nd}+)(?:[eE][+-]?\p{Nd}+)?$"
 _PLAIN = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,17}[1-9])$"
+_INTERVAL = r"^\[ ?([-+.0-9eE]+) ?[,;] ?([-+.0-9eE]+) ?\]$"
 _PARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?)0*(\d+))?")
 _DIGITS = 18  # before or behind the point, up to which a number is written without an exponent
 
@@ -143,6 +144,41 @@ def canonical_values(values: pl.Series, *, fold_case: bool) -> pl.Series:
     if odd.is_empty():
         return texts
     return texts.replace(odd, pl.Series([_number_core(text) for text in odd.to_list()], dtype=pl.String))
+
+
+def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
+    """Two of these different texts that stand for one value: spelled alike, or numbers and intervals that overlap.
+
+    Intervals may touch where one ends and the next begins: whoever made them decided to which of them the end belongs.
+
+    >>> said_twice(pl.Series(["5", "7", "5.0"]), fold_case=True)
+    ('5', '5.0')
+    >>> said_twice(pl.Series(["[0, 5]", "[5, 10]", "flu"]), fold_case=True)
+    >>> said_twice(pl.Series(["[0, 10]", "[5, 15]"]), fold_case=True)
+    ('[0, 10]', '[5, 15]')
+    """
+    frame = pl.DataFrame({"text": values.cast(pl.String), "core": canonical_values(values, fold_case=fold_case)})
+    twice = frame.filter(pl.col("core").is_duplicated()).sort("core", "text")
+    if twice.height:
+        return str(twice["text"][0]), str(twice["text"][1])
+    ends = pl.col("core").str.extract_groups(_INTERVAL).struct.field("1", "2")
+    ranges = frame.select("text", "core", ends).with_columns(_real("1"), _real("2"))
+    ranges = ranges.with_columns(low=pl.min_horizontal("1", "2"), high=pl.max_horizontal("1", "2"))
+    ranges = ranges.drop_nulls(["1", "2"]).sort("low", "high", "text")
+    point, before = pl.col("low") == pl.col("high"), pl.col("high").cum_max().shift(1)
+    after_point = point.shift(1, fill_value=False) & (pl.col("low") == before)
+    overlaps = (pl.col("low") < before) | ((pl.col("low") == before) & point) | after_point
+    wrong = ranges.with_row_index("at").filter(overlaps)
+    if not wrong.height:
+        return None
+    at = int(wrong["at"][0])
+    return str(ranges["text"][int(ranges["high"].head(at).arg_max() or 0)]), str(ranges["text"][at])
+
+
+def _real(end: str) -> pl.Expr:
+    """An end of an interval as a number, or the text itself where it is no interval but a number."""
+    number = pl.when(pl.col("core").str.contains(_NUMBER)).then("core")
+    return pl.coalesce(pl.col(end), number).cast(pl.Float64, strict=False).alias(end)
 
 
 def _number_core(text: str) -> str:

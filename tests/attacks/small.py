@@ -59,6 +59,8 @@ def policy(form: str, l: int, **more: Any) -> Policy:
     }
     if form == "sloms":
         attributes |= {"insurer": {"role": "sensitive", "l": 2}, "town": {"role": "plain"}}
+    if form == "randomized-addition":  # values are too rare here for more
+        more.setdefault("options", {"claim": "set-size"})
     data = {"version": 1, "attributes": attributes, "others": "drop"}
     data["publish"] = {"method": form, **({"suppress": 0.9} if form in ("sloms", "msb") else {}), **more}
     return Policy.of(data | ({"k": 2} if form == "sloms" else {}))

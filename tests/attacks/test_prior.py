@@ -12,6 +12,7 @@ import pytest
 from pluralis.addition import Design, posteriors
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.prior import ATTACK
+from pluralis.kinds.parts import stated
 from pluralis.publish import publish
 from pluralis.randomness import Key
 from pluralis.release import Release
@@ -34,6 +35,16 @@ def released(people: pl.DataFrame, l: int, seed: int = 0, **how: Any) -> Release
     return publish(people, policy, key=Key(bytes([seed] * 32)), attacks=False)
 
 
+def promising(release: Release, l: int) -> Release:
+    """The same release, claiming 1/l: the method itself refuses to where that is false."""
+    (claim,) = release.manifest.claims
+    said = [
+        stated(claim.adversary, "candidates", model=model, attribute="x", l=l, **bound)
+        for model, bound in (("posterior", {}), ("posterior-shares", {"bound": 1.25 / l}))
+    ]
+    return Release(release.manifest.model_copy(update={"claims": tuple(said)}), dict(release.tables))
+
+
 def overall(release: Release, people: pl.DataFrame) -> Result:
     return ATTACK.run(release, people, OPTIONS)[0]
 
@@ -47,18 +58,20 @@ def test_the_paper_s_sets_on_skewed_data() -> None:
     assert result.success > 0.9
     assert result.success >= result.blind
     assert result.promised is None
-    promised = released(people, 2, variant="paper", options={"claim": "posterior"})
-    assert overall(promised, people).breach
+    assert overall(promising(release, 2), people).breach
 
 
 @pytest.mark.parametrize("l", [2, 3, 4])
 def test_calibrated_sets_keep_their_promise(l: int) -> None:
     shares = [0.24, 0.2, 0.15, 0.1, 0.1, 0.08, 0.07, 0.06]
     people = table(np.random.default_rng(l), 3_000, shares)
-    result = overall(released(people, l), people)
+    release = released(people, l)
+    result = overall(release, people)
     assert result.worst == result.promised == 1 / l
     assert not result.breach
     assert result.success == pytest.approx(1 / l, abs=0.04)
+    known = ATTACK.run(release, people, OPTIONS)[-1]
+    assert 1 / l < (known.worst or 0) <= (known.promised or 0) < 1.1 / l
 
 
 @pytest.mark.parametrize("l", [2, 3])
@@ -69,8 +82,9 @@ def test_planted_skew_is_found(l: int) -> None:
         top = float(rng.uniform(0.7, 0.95))
         others = rng.dirichlet(np.ones(5)) * (1 - top)
         people = table(rng, 1_000, [top, *others])
-        release = released(people, l, seed, variant="paper", options={"claim": "posterior"})
+        release = promising(released(people, l, seed, variant="paper", options={"claim": "set-size"}), l)
         assert overall(release, people).breach, (seed, top)
+        assert ATTACK.run(release, people, OPTIONS)[-1].breach, (seed, top)
 
 
 def test_people_who_are_alike_give_each_other_away() -> None:
@@ -80,8 +94,9 @@ def test_people_who_are_alike_give_each_other_away() -> None:
     people = people.with_columns(pl.when(pl.col("sex") == "f").then(pl.lit("v0")).otherwise("x").alias("x"))
     people = people.filter(pl.int_range(pl.len()).over("sex") < pl.when(pl.col("sex") == "f").then(400).otherwise(1600))
     release = released(people, 3)
-    whole, alike = ATTACK.run(release, people, OPTIONS)
+    whole, alike, known = ATTACK.run(release, people, OPTIONS)
     assert not whole.breach
+    assert not known.breach
     assert alike.witness == "sex = f"
     assert alike.worst is not None
     assert alike.worst > 0.95
@@ -100,7 +115,8 @@ def test_planted_kinds_of_people_are_found() -> None:
             pl.when(women).then(pl.lit("f")).otherwise(pl.lit("m")).alias("sex"),
             pl.when(women).then(pl.lit("v0")).otherwise("x").alias("x"),
         )
-        whole, alike = ATTACK.run(released(people, 2, seed), people, OPTIONS)
+        whole, alike, known = ATTACK.run(released(people, 2, seed), people, OPTIONS)
+        assert not known.breach
         assert not whole.breach
         assert alike.witness == "sex = f"
         assert (alike.worst or 0) > 0.9

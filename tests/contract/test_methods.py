@@ -50,6 +50,7 @@ WITHOUT_K = {  # they publish quasi values as they are
     "anatomy", "decomposition", "gd", "msb", "multi-sa", "randomized-addition", "single-attribute", "uad",
 }  # fmt: skip
 ALONE = {"anatomy", "tp"}  # they protect one attribute
+SET_SIZE = {"randomized-addition"}  # of several secrets, and rows of a person, it promises no more
 NOTHING_DRAWN = {"single-attribute"}  # it has no groups
 
 
@@ -63,6 +64,8 @@ def attributes_for(method: str) -> dict[str, dict[str, Any]]:
 def policy_for(method: str, **more: Any) -> Policy:
     if method in NEEDS_K:
         more.setdefault("k", 2)
+    if method in SET_SIZE:
+        more.setdefault("options", {"claim": "set-size"})
     return policy_of(attributes_for(method), others="drop", person="patient", method=method, suppress=SUPPRESS, **more)
 
 

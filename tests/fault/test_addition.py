@@ -15,7 +15,8 @@ import pytest
 
 from pluralis.addition import ORDERS, Design
 from pluralis.audit import audit
-from pluralis.errors import AuditFailed, Infeasible, InputError, OutputError, ReleaseError
+from pluralis.errors import Infeasible, InputError, OutputError, ReleaseError
+from pluralis.kinds.parts import stated
 from pluralis.publish import Publication, key_for, publish
 from pluralis.randomness import Key
 from pluralis.reading import read_release
@@ -79,10 +80,11 @@ def test_an_ineligible_column_is_refused_with_the_largest_l(tmp_path: Path) -> N
 
 
 def test_the_paper_variant_is_refused_where_a_value_is_common(tmp_path: Path) -> None:
-    """A value of 90 % at l = 2 is guessed at about 90 %."""
-    said = refused(SKEWED, policy(variant="paper"), tmp_path, "at most 1/2", "does not hold", error=AuditFailed)
-    share = float(said.split("measured ")[1].split(" ")[0])
-    assert share == pytest.approx(0.9 / 0.95, abs=0.04)
+    """A value of 90 % at l = 2 is guessed at about 90 %: the method refuses, and so does the audit by itself."""
+    refused(SKEWED, policy(variant="paper"), tmp_path, "'cold'", "guessed with 94.7%", "Use variant: hardened")
+    release = publish(SKEWED, policy(variant="paper", options={"claim": "set-size"}), key=KEY)
+    verdict = audit(promising(release, 1.25 / 2))
+    assert [finding.measured for finding in verdict.failures] == pytest.approx([0.9 / 0.95] * 2, abs=0.04)
 
 
 def test_a_weaker_claim_publishes_it_with_that_claim_alone(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_sets_of_all_values_are_refused(tmp_path: Path, l: int, said: str, varia
 def test_other_models_and_known_secrets_are_refused(tmp_path: Path) -> None:
     refused(EVEN, policy(model="entropy"), tmp_path, "model: entropy", "Remove it")
     knows = [["age", "sex", "job"]]
-    refused(EVEN, policy(job=True, adversaries=knows), tmp_path, "whoever knows job", "Remove that adversary")
+    refused(EVEN, policy(job=True, adversaries=knows), tmp_path, "for disease, job together", "method: msb or sloms")
     rules = policy(job=True, adversaries=knows, options={"claim": "set-size"})
     assert publish(EVEN, rules, key=KEY).save(tmp_path / "release").holds
 
@@ -149,7 +151,7 @@ def test_what_would_draw_other_sets_is_refused(tmp_path: Path) -> None:
             publish(table, rules, key=key)
     with pytest.raises(OutputError, match="another key"):
         publish(people(3, 3, 3, 2, 2), policy(), key=KEY).save(tmp_path / "release", replace=True)
-    for rules in (policy(job=True), policy(person="who")):
+    for rules in (policy(job=True, options={"claim": "set-size"}), policy(person="who")):
         with pytest.raises(Infeasible, match="for rows known by age, disease, sex; now"):
             publish(EVEN, rules, key=key)
 
@@ -158,11 +160,11 @@ def test_what_would_draw_other_sets_is_refused(tmp_path: Path) -> None:
 def test_the_same_table_is_never_refused(l: int) -> None:
     """Weights are not counts; the second time the table is as even as the first."""
     table = people(3, 3, 2, 2, 2, rows=200).with_columns(
-        pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("rare")).otherwise(pl.col("disease")).alias("disease")
+        pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("rare")).otherwise(pl.col("disease")).alias("disease")
     )
     for i in range(50):
-        first = publish(table, policy(l=l), key=Key(bytes([i] * 32)))
-        assert rows_of(publish(table, policy(l=l), key=first.key)) == rows_of(first)
+        first = publish(table, policy(l=l), key=Key(bytes([i] * 32)), attacks=False)
+        assert rows_of(publish(table, policy(l=l), key=first.key, attacks=False)) == rows_of(first)
 
 
 def test_another_commonest_spelling_changes_no_set() -> None:
@@ -194,13 +196,20 @@ def test_few_rows_are_no_evidence(share: int) -> None:
 
 
 def test_a_rare_value_does_not_stand_alone() -> None:
-    """One person of 600 has it; without care its set would be the only one that lists it for every third key."""
+    """Four of 600 people have it, as few as may be at l = 2: more sets than theirs list it, whatever the key."""
     table = EVEN.with_columns(
-        pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("rare")).otherwise(pl.col("disease")).alias("disease")
+        pl.when(pl.int_range(pl.len()) < 4).then(pl.lit("rare")).otherwise(pl.col("disease")).alias("disease")
     )
+    published = 0
     for i in range(30):
-        release = publish(table, policy(), key=Key(bytes([i] * 32)))
-        assert sum("rare" in members for members in release.tables["microdata"]["disease"]) >= 2
+        try:
+            release = publish(table, policy(), key=Key(bytes([i] * 32)), attacks=False)
+        except Infeasible as error:  # for some starts its weight is 3, which may have been 2 rows
+            assert "'rare' is too rare" in str(error)  # noqa: PT017
+            continue
+        published += 1
+        assert sum("rare" in members for members in release.tables["microdata"]["disease"]) >= 4
+    assert published > 10
 
 
 @pytest.mark.parametrize("i", range(5))
@@ -244,7 +253,7 @@ def test_csv_and_parquet_hold_the_same(tmp_path: Path) -> None:
 def test_numbers_in_sets(tmp_path: Path) -> None:
     attributes = {
         "sex": {"role": "quasi"},
-        "age": {"role": "sensitive", "type": "number", "l": 3},
+        "age": {"role": "sensitive", "type": "number", "l": 2},
         "who": {"role": "identifier"},
     }
     rules = policy_of(attributes, others="drop", method="randomized-addition")
@@ -255,6 +264,20 @@ def test_numbers_in_sets(tmp_path: Path) -> None:
     truth = EVEN.filter(pl.col("age").is_between(20, 40) & (pl.col("sex") == "f")).height
     assert found.low <= truth <= found.high
     assert found.value == read_release(tmp_path / "parquet").count("age BETWEEN 20 AND 40 AND sex = 'f'").value
+
+
+def promising(release: Publication, bound: float) -> Publication:
+    """The same release, claiming 1/2 and a bound: the method itself refuses to where that is false."""
+
+    def change(data: dict[str, Any]) -> None:
+        known = data["claims"][0]["adversary"]
+        weights = stated(known, "candidates", model="posterior", attribute="disease", l=2)
+        shares = stated(known, "candidates", model="posterior-shares", attribute="disease", l=2, bound=bound)
+        data["claims"] = [weights.model_dump(), shares.model_dump()]
+
+    return type(release)(
+        _edited(release, change), release.tables, *(getattr(release, n) for n in ("policy", "key", "loss"))
+    )
 
 
 def _edited(release: Publication, change: Callable[[dict[str, Any]], None]) -> Any:
@@ -332,7 +355,9 @@ def test_a_damaged_key_is_refused(tmp_path: Path, designs: str) -> None:
 
 def test_weights_that_the_sets_belie_are_refused() -> None:
     """Uniform sets of skewed values that are said to be calibrated."""
-    release = publish(people(5, 3, 2, 1, 1, rows=6_000), policy(variant="paper"), key=KEY)
+    release = publish(
+        people(5, 3, 2, 1, 1, rows=6_000), policy(variant="paper", options={"claim": "set-size"}), key=KEY
+    )
     weights = [2_400, 1_200, 900, 800, 700]
 
     def claimed(data: dict[str, Any]) -> None:
@@ -341,7 +366,9 @@ def test_weights_that_the_sets_belie_are_refused() -> None:
     changed = type(release)(
         _edited(release, claimed), release.tables, *(getattr(release, n) for n in ("policy", "key", "loss"))
     )
-    assert not audit(changed).holds
+    assert audit(changed).holds  # only the size of sets is promised
+    findings = audit(promising(changed, 0.625)).failures
+    assert [(finding.measured or 0) > 0.8 for finding in findings] == [True, True]
 
 
 @pytest.mark.parametrize("damage", ["order", "twice", "unknown", "short", "missing"])
@@ -372,8 +399,8 @@ def test_the_audit_passes_what_is_calibrated_for_many_keys() -> None:
 
 
 def test_shared_draws_widen_intervals() -> None:
-    """Five rows of everybody: what is drawn for one is drawn for all five, and the variance is five times as large."""
-    table = pl.concat([EVEN.with_columns(pl.col("age") + i) for i in range(5)])
+    """Four rows of everybody: what is drawn for one is drawn for all four, and the variance is four times as large."""
+    table = pl.concat([EVEN.with_columns(pl.col("age") + i) for i in range(4)])
     attributes = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
     rules = policy_of(attributes, others="drop", person="who", method="randomized-addition")
     alone = policy_of(attributes, others="drop", method="randomized-addition")
@@ -382,23 +409,75 @@ def test_shared_draws_widen_intervals() -> None:
         for chosen in (rules, alone)
         for found in [publish(table, chosen, key=KEY).count("disease = 'flu'")]
     ]
-    assert width[0] / width[1] == pytest.approx(np.sqrt(5), rel=0.1)
+    assert width[0] / width[1] == pytest.approx(np.sqrt(4), rel=0.1)
 
 
-def test_many_rows_of_few_people_do_not_make_intervals_too_narrow() -> None:
-    """Ten people of fifty rows each beside many of one: intervals hold the truth there, too."""
+def several_rows(*rows: int, people_of_each: int = 600, seed: int = 1) -> pl.DataFrame:
+    """People of so many rows each, all rows of a person with one disease, whatever the number of rows is."""
+    rng = np.random.default_rng(seed)
+    each = np.repeat(rows, people_of_each)
+    who = np.repeat(np.arange(each.size), each)
+    return pl.DataFrame(
+        {
+            "who": [f"p{i}" for i in who],
+            "age": rng.integers(20, 70, who.size),
+            "sex": np.array(["f", "m"])[rng.permutation(each.size) % 2][who],
+            "disease": np.array(VALUES)[rng.permutation(each.size) % 5][who],
+        }
+    )
+
+
+@pytest.mark.parametrize(("rows", "effect"), [((4,), 4.0), ((1, 5), 6.0), ((1, 2, 3), 3.0), ((1, 1, 1, 2, 8), 6.0)])
+def test_intervals_of_people_with_several_rows_cover(rows: tuple[int, ...], effect: float) -> None:
+    """Over keys and values, by half of the people and by all: 95 % intervals hold the truth in 94 to 98 %.
+
+    The effect is rounded up, so that they hold it a little too often: 97.6 % where a mean of 4.33 became 6.
+    """
+    table = several_rows(*rows)
+    inside = []
+    for i in range(150):
+        release = publish(table, policy(person="who"), key=Key(bytes([i] * 32)), attacks=False)
+        assert release.manifest.parameters["addition"]["disease"]["effect"] == effect
+        for where in ("", " AND sex = 'f'"):
+            for value in VALUES:
+                truth = table.filter((pl.col("disease") == value) & ((pl.col("sex") == "f") | (not where))).height
+                found = release.count(f"disease = '{value}'{where}")
+                inside.append(found.low <= truth <= found.high)
+    assert 0.94 <= np.mean(inside) <= 0.98
+
+
+def heavy(rows: int) -> pl.DataFrame:
+    """Ten women of so many rows each beside 3,000 men of one."""
     few = people(1, 1, 1, 1, 1, rows=10)
-    crowd = pl.concat([few.with_columns(pl.lit(20 + i).alias("age"), pl.lit("f").alias("sex")) for i in range(50)])
+    crowd = pl.concat([few.with_columns(pl.lit(20 + i).alias("age"), pl.lit("f").alias("sex")) for i in range(rows)])
     many = people(1, 1, 1, 1, 1, rows=3_000).with_columns("q" + pl.col("who"), pl.lit("m").alias("sex"))
-    table = pl.concat(
+    return pl.concat(
         [crowd, many.with_columns(pl.col("age").cast(pl.Int32)).select(crowd.columns)], how="vertical_relaxed"
     )
-    truth = crowd.filter(pl.col("disease") == "flu").height
-    inside = []
+
+
+def test_the_most_rows_of_a_person_are_not_published() -> None:
+    """Whether one person of 600 has 30 rows or 33 is not in the release; a tenth of it is not, either."""
+    effects = []
+    for rows in (30, 33):
+        one = pl.concat([EVEN, *[EVEN.head(1).with_columns(pl.lit(20 + i).alias("age")) for i in range(rows - 1)]],
+                        how="vertical_relaxed")  # fmt: skip
+        effects.append(publish(one, policy(person="who"), key=KEY).manifest.parameters["addition"]["disease"]["effect"])
+    assert effects == [3.0, 3.0]
+
+
+def test_intervals_of_the_few_people_with_most_rows_are_too_narrow() -> None:
+    """What docs/estimates.md says: the mean widens intervals of all rows enough, of a few heavy people alone not."""
+    table, inside = heavy(50), {"": [], " AND sex = 'f'": []}
     for i in range(60):
-        found = publish(table, policy(person="who"), key=Key(bytes([i] * 32))).count("disease = 'flu' AND sex = 'f'")
-        inside.append(found.low <= truth <= found.high)
-    assert np.mean(inside) > 0.9
+        release = publish(table, policy(person="who"), key=Key(bytes([i] * 32)), attacks=False)
+        for where, found in inside.items():
+            truth = table.filter((pl.col("disease") == "flu") & ((pl.col("sex") == "f") | (not where))).height
+            count = release.count(f"disease = 'flu'{where}")
+            found.append(count.low <= truth <= count.high)
+    whole, women = (np.mean(found) for found in inside.values())
+    assert whole > 0.9
+    assert 0.5 < women < 0.8
 
 
 def test_shared_draws_raise_no_false_alarm() -> None:

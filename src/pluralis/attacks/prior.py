@@ -1,17 +1,18 @@
 """Non-uniform prior: weighing the values of a published set by how common they are.
 
 Definition  A row publishes a set R that was drawn with a probability P(R | v), known by the design. Whoever takes
-            s(v) for how common values are believes v with s(v) P(R | v) / sum over R of the same. Two questions: with
-            the shares of the whole table, as a calibrated design states them or as all sets together show them; and
-            with the shares among people who are alike (`cell`: each quasi value that enough rows share, the largest
-            kinds of people first), learnt from their sets alone by expectation and maximisation. `success` is how
-            often the likeliest value is right, over the rows that a person may be. `worst` of the first is the
-            claim's own measure: by stated shares exactly 1/l; where nothing is stated, what is likely beyond doubt
-            (4.5 standard errors). `worst` of the second is the best guess, on average, in the most telling kind of
-            people.
+            s(v) for how common values are believes v with s(v) P(R | v) / sum over R of the same. Three questions: with
+            the shares of the whole table, as a calibrated design states them or as all sets together show them; with
+            the shares among people who are alike (`cell`: each quasi value that enough rows share, the largest kinds
+            of people first), learnt from their sets alone by expectation and maximisation; and, where something is
+            promised of it and no row was left out, with the true shares of the original. `success` is how often the
+            likeliest value is right, over the rows that a person may be. `worst` of the first is the claim's own
+            measure: by stated shares exactly 1/l; where nothing is stated, what is likely beyond doubt (4.5 standard
+            errors). `worst` of the second is the best guess, on average, in the most telling kind of people; of the
+            third, the largest posterior in any published set.
 Reference   Sei, Ohsuga: Randomized Addition of Sensitive Attributes for l-diversity. SECRYPT 2014, and its hole.
-Exposed     randomized-addition: `variant: paper` on skewed data. A claim of `posterior` promises 1/l to whoever knows
-            how common values are overall; `set-size` promises nothing of it, and neither bounds the second question.
+Exposed     randomized-addition: `variant: paper` on skewed data. A claim of `posterior` promises 1/l by the published
+            weights and a bound by the true shares; `set-size` promises neither, and nothing bounds the second question.
 Exact       the first `worst` over all sets. Kinds of people are looked for in at most ROWS rows; `success` of a
             sample of people above `sample`.
 """
@@ -34,6 +35,7 @@ from pluralis.audit.sets import best_guess
 from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.candidates import Candidates
 from pluralis.labels import number_text
+from pluralis.original import original_values
 from pluralis.release import GROUP, Release
 
 ROWS = 50_000  # in which people who are alike are looked for
@@ -74,6 +76,8 @@ class Prior(Attack):
             cells = list(_cells(view, drawn.sets, drawn.design))
             if cells:
                 results.append(self._alike(targets, name, drawn.sets, drawn.design, original, cells))
+            if _promised(release, name) is not None and not release.manifest.suppressed:
+                results.append(self._known(targets, name, drawn.sets, drawn.design, original))
         return results
 
     def _overall(self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame) -> Result:
@@ -81,7 +85,7 @@ class Prior(Attack):
         question = Question(name, tuple(quasi_of(release)), (), _promised(release, name))
         guess = targets.guess(question)
         found = best_guess(sets, design)
-        stated = design.counts is not None and found.least <= 1 / design.l
+        stated = design.counts is not None and found.least <= design.bound
         if stated:
             worst, note = 1 / design.l, "by the stated shares"
         else:
@@ -109,6 +113,25 @@ class Prior(Attack):
         said = f"{question}, and what people who are alike have"
         note = f"learnt from the sets of {len(cells):,} kinds of people; `worst` is the average of one kind"
         told = {"worst": top.average, "witness": top.told, "note": note}
+        return self._result(said, question, guess, blind_guess(release, original, name), **told)
+
+    def _known(self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame) -> Result:
+        """Everybody by how many rows of the original hold each value."""
+        release = targets.view.release
+        info, domain = attributes_of(release)[name], targets.view.domain(name)
+        held = domain.codes(original_values(original, info, release.manifest), info).to_numpy()
+        places = domain.codes(design.series, info).to_numpy()
+        shares = np.bincount(held, minlength=int(places.max()) + 1)[places] / max(1, held.size)
+        every, _ = different(sets, design.m)
+        likely = posteriors(every, shares, design.weight)
+        row, _ = np.unravel_index(int(likely.argmax()), likely.shape)
+        bounds_of = [c.bound for c in release.manifest.claims if c.attribute == name and c.bound is not None]
+        question = Question(name, tuple(quasi_of(release)), (), min(bounds_of, default=None))
+        mine = posteriors(sets.astype(np.int64), shares, design.weight)
+        guess = targets.scored(question, _believed(targets, name, sets, mine, design))
+        witness = f"the set {', '.join(_text(design, member) for member in every[row].tolist())}"
+        told = {"worst": float(likely.max()), "witness": witness, "note": "by the shares of the original"}
+        said = f"{question}, and how many rows hold each value"
         return self._result(said, question, guess, blind_guess(release, original, name), **told)
 
     def _result(self, said: str, question: Question, guess: Guessed, blind: float, **told: Any) -> Result:

@@ -1,9 +1,13 @@
 """Judging `candidates` releases: rows with their own quasi values, and a set of values in the place of each secret.
 
 A set R was drawn with a probability P(R | v) that depends on the true value v as the manifest says (`addition`).
-Whoever takes shares s(v) for how common values are believes v in R with s(v) P(R | v) / sum over R of the same. Two
-shares are tried: those that the manifest states, where the design was made for them, and those that the sets
+Whoever takes shares s(v) for how common values are believes v in R with s(v) P(R | v) / sum over R of the same. Three
+shares are tried: the published weights, for which the design was made, by which it is 1/l; all counts that can have
+become these weights (`shares`), by which it is the bound that must be stated beside 1/l; and those that the sets
 themselves show, which have an error of sampling: a claim is refused if it fails by more than SURE standard errors.
+
+Nothing is believed of a release with several sets in a row. All rows together show how the attributes go together, and
+that picks the true values in a row: no bound for one attribute says anything of it.
 
 What people who are alike have in common can be learnt from their sets, too. By how much that helps is measured for
 every quasi value, and all quasi values together, that enough rows share; it is told, for it is not promised.
@@ -12,24 +16,32 @@ every quasi value, and all quasi values together, that enough rows share; it is 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.addition import Design, Reals, different, likeliest, posteriors
+from pluralis.addition import FARTHEST, Design, Reals, different, likeliest, posteriors
 from pluralis.audit.boxes import core
 from pluralis.audit.judging import Tables, info_of, sensitive_names
 from pluralis.audit.projection import APART, projections
+from pluralis.audit.shares import largest_posterior
 from pluralis.audit.verdict import Finding
 from pluralis.errors import ReleaseError
-from pluralis.labels import number_text
+from pluralis.labels import number_text, read_interval
 from pluralis.original import original_values
 from pluralis.release import Claim, ColumnInfo, Manifest, TableInfo, in_canonical_order
+from pluralis.spelling import said_twice
 
 SURE = 4.5
-UNSURE = 1.25  # how many times 1/l a guess may seem to reach where no shares are stated
+SLACK = 1e-9
+POSTERIOR, BY_SHARES = "posterior", "posterior-shares"
+SEVERAL = (
+    "not judged: the sets of all rows together show how the attributes go together, and that picks the true values in "
+    "a row, whatever the weights of each attribute are"
+)
 SAMPLE = 50_000  # rows in which people who are alike are looked for
 CELL = 20  # rows for each value that there is
 CELLS = 300  # of each column, the largest
@@ -59,6 +71,7 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
             return
         order = codes.T if packed is None else [packed]
         shown = shown.with_columns(pl.Series(f"{name}\0{i}", part) for i, part in enumerate(order))
+    yield from _unpaired(manifest)
     if not in_canonical_order(shown):
         yield "microdata: rows are not in canonical order, so their order may tell something."
 
@@ -71,10 +84,32 @@ def _design(manifest: Manifest, name: str) -> Design:
         design = Design.of(mine, manifest.parameters["l"][name])
     except ReleaseError as error:
         raise ReleaseError(f"{name!r}: {error}") from None
-    in_bins = all("[" in str(value) for value in design.values)
-    if not in_bins and list(design.values) != sorted(design.values):
+    if not _in_order(design):
         raise ReleaseError(f"the values of {name!r} in the manifest are not in order.")
+    fold_case = name not in manifest.parameters.get("case", [])
+    if design.series.dtype == pl.String and (twice := said_twice(design.series, fold_case=fold_case)):
+        raise ReleaseError(f"{twice[0]!r} and {twice[1]!r} of {name!r} are one value, or overlap, and count as two.")
     return design
+
+
+def _in_order(design: Design) -> bool:
+    """Whether values stand in the order of text, or of numbers: so do bins, whose width may be that of one number."""
+    values = design.series
+    if values.is_sorted() and values.n_unique() == design.m:
+        return True
+    try:
+        lows = [read_interval(str(value))[0] for value in design.values]
+    except ReleaseError:
+        return False
+    return values.dtype == pl.String and all(one < two for one, two in pairwise(lows))
+
+
+def _unpaired(manifest: Manifest) -> Iterator[str]:
+    """Every claim of 1/l by the weights says beside it what is true by the shares."""
+    said = {(claim.attribute, claim.adversary) for claim in manifest.claims if claim.model == BY_SHARES}
+    for claim in manifest.claims:
+        if claim.model == POSTERIOR and (claim.attribute, claim.adversary) not in said:
+            yield f"the claim {claim.rule!r} does not say how likely a value is by the true shares."
 
 
 class Guess(NamedTuple):
@@ -101,7 +136,7 @@ def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
 
 
 def _judged(claim: Claim, designs: dict[str, Design], guesses: dict[str, Guess]) -> Finding:
-    if claim.attribute is None or claim.l is None or claim.model not in ("posterior", "set-size"):
+    if claim.attribute is None or claim.l is None or claim.model not in (POSTERIOR, BY_SHARES, "set-size"):
         raise ReleaseError(f"The claim {claim.rule!r} ({claim.model}) is not one that this kind of release can make.")
     design, guess, l = designs[claim.attribute], guesses[claim.attribute], claim.l
     where = f"the set {', '.join(_text(design, member) for member in guess.members)}"
@@ -111,13 +146,19 @@ def _judged(claim: Claim, designs: dict[str, Design], guesses: dict[str, Guess])
     )
     if claim.model == "set-size":  # all sets have so many values, or there would have been problems
         return Finding(claim.rule, True, float(design.l), float(l), guess.share, where, shown)
-    if set(claim.adversary) & set(designs):
-        said = "secrets that go together tell of each other; this is not judged"
-        return Finding(claim.rule, False, None, 1 / l, guess.share, note=said)
-    if design.counts is not None and guess.least <= 1 / l:
-        return Finding(claim.rule, True, 1 / l, 1 / l, 1 / l, where, f"by the stated shares; {shown}")
-    holds = guess.least <= 1 / l and guess.share <= UNSURE / l  # nothing is stated: that it holds must be seen
-    return Finding(claim.rule, holds, guess.share, 1 / l, guess.share, where, shown)
+    promised = 1 / l if claim.model == POSTERIOR else claim.bound or 0.0
+    if len(designs) > 1 or set(claim.adversary) & set(designs):
+        return Finding(claim.rule, False, None, promised, guess.share, note=SEVERAL)
+    if design.counts is None:  # nothing is stated: that it holds must be seen
+        seen = FARTHEST / l if claim.model == POSTERIOR else promised
+        holds = guess.least <= promised and guess.share <= seen + SLACK
+        return Finding(claim.rule, holds, guess.share, promised, guess.share, where, shown)
+    bound = largest_posterior(design)
+    if guess.least > bound:  # the sets belie the weights
+        return Finding(claim.rule, False, guess.share, promised, guess.share, where, shown)
+    measured, by = (1 / l, "weights") if claim.model == POSTERIOR else (bound, "counts that can have become them")
+    holds = measured <= promised + SLACK
+    return Finding(claim.rule, holds, measured, promised, measured, where, f"by the {by}; {shown}")
 
 
 def best_guess(sets: Codes, design: Design) -> Guess:

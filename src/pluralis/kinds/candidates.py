@@ -62,8 +62,12 @@ def _in_order(plan: Plan, table: Table) -> Rows:
 
 
 def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
+    """What is promised: one sentence by the weights and one by the true shares, or the size of sets."""
     for known, name in policy.promises:
         yield stated(known, "candidates", model=plan.claim, attribute=name, l=policy.l(name))
+        if plan.claim == "posterior":
+            bound = plan.designs[name].bound
+            yield stated(known, "candidates", model="posterior-shares", attribute=name, l=policy.l(name), bound=bound)
 
 
 def breaks(plan: Plan, table: Table) -> Iterator[str]:
@@ -74,7 +78,21 @@ def breaks(plan: Plan, table: Table) -> Iterator[str]:
             "several rows: those of one person have sets of their own, which can be intersected; so can the sets of a "
             "row that was corrected between two releases"
         )
+    elif plan.claim == "set-size":
+        yield (
+            "several rows of one person: whoever finds several learns more than from one; sets that differ show that "
+            "the values differ, and that alone may leave one value"
+        )
+    else:
+        yield (
+            "several rows of one person: weights and shares are those of rows; where people with one value have more "
+            "rows than others, whoever finds all rows of a person learns more. If the value changes between two "
+            "releases, so does the set, which shows it"
+        )
     if len(table.sensitive) > 1:
-        yield "sensitive background knowledge: secrets that go together tell of each other"
+        yield (
+            "several secrets: the sets of all rows together show how secrets go together, and that picks the true ones "
+            "in a row: a guess may be far better than one in l"
+        )
     if plan.claim == "set-size":
         yield "skewness: a common value in a set is more likely the true one than a rare one"

@@ -7,18 +7,26 @@ Departs    dummies are drawn from a calibrated design (`addition`): the paper's,
            claim 1/l wherever the data are skewed, and `claim: set-size` promises l values in a set and no more.
            Sets are a keyed function of the row or person, so that publishing again repeats them.
 
-Theorem (n1/n <= 1/l): to whoever takes the published weights for how common values are, and people to be alike in that,
-each value of a published set is the true one with probability 1/l, exactly. The weights are the counts but for a
-rounding that hides them (`addition`). Nothing is promised against who knows more: that people of some quasi values have
-one secret more often than others (`breaks`), or a person's other secrets.
+Theorem 1 (n1/n <= 1/l): to whoever takes the published weights for how common values are, and people to be alike in
+that, each value of a published set is the true one with probability 1/l, exactly. The weights are the counts but for a
+rounding that hides them (`addition`); by the true shares it is no more than `Design.bound`, which is claimed beside
+1/l, and refused where it exceeds FARTHEST/l: values are then too rare to be hidden. Nothing is promised against who
+knows more: that people of some quasi values have one secret more often than others (`breaks`).
+
+Theorem 2: where all rows of a person hold one value, all of them together tell as much as one. They have one draw, for
+the person and the value, so one set; P(all rows show R | v) = P(R | v), and the posterior is that of theorem 1. Rows
+that hold several values cannot be drawn so: equal sets for different values would have to be drawn for what the values
+have in common, and different sets show that values differ (l = 2, six values, four rows: 63 % guessed right). The
+same is true of several attributes: the sets of all rows show how they go together, and that picks the pair in a row
+(74 % of 25 promised). Both are refused where 1/l is claimed.
 
 Every value stands in l sets or more, or sets are drawn again in the next `attempt`: a value that one set lists is
-known to be true there. (Where only the size of sets is promised, this is not.)
+known to be true there. (Where only the size of sets is promised, none of this is.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -27,7 +35,7 @@ import numpy.typing as npt
 import polars as pl
 from pydantic import Field
 
-from pluralis.addition import MOST, Design, Value, blurred, posteriors
+from pluralis.addition import FARTHEST, MOST, Design, Value, blurred, posteriors
 from pluralis.eligibility import refuse_k, require_eligible, require_sensitive
 from pluralis.errors import Infeasible, InputError, ReleaseError
 from pluralis.identity import identity_of, row_words, shared_draws, value_words
@@ -37,12 +45,13 @@ from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.spelling import cores
+from pluralis.spelling import cores, said_twice
 from pluralis.table import Column, Table
 
 ATTEMPTS = 100
-DRIFT = 1.1  # how many times 1/l a design that is used again may come to
 SINGULAR = 1e8
+SLACK = 1e-12
+NAMED = 20  # values that a refusal lists
 
 
 class RandomizedAddition(Method):
@@ -54,7 +63,8 @@ class RandomizedAddition(Method):
     kind: ClassVar[str] = "candidates"
     keeps: ClassVar[bool] = True
     guarantee: ClassVar[str] = (
-        "Each value of a published set is the true one with probability 1/l, to whoever knows how common each value is."
+        "Each value of a published set is the true one with probability 1/l by the published weights, and by the true "
+        "shares of values with no more than a bound that is stated."
     )
     breaks: ClassVar[tuple[str, ...]] = (
         "non-uniform prior: whoever knows, or learns from all sets, that people of some quasi values have a secret "
@@ -71,7 +81,7 @@ class RandomizedAddition(Method):
         refuse_k(policy, self.name)
         _refuse_models(policy)
         if self.claim == "posterior":
-            _refuse_known_secrets(policy)
+            _refuse_several(policy)
         uniform = self.variant == "paper"
         for column in table.sensitive:
             if column.size > 2:
@@ -81,15 +91,20 @@ class RandomizedAddition(Method):
             _require_others(column, policy.l(column.name))
         group_of = np.full(table.rows, LEFT_OUT, np.int64)
         group_of[kept] = 0
+        if self.claim == "posterior":
+            _require_one_value(table, table.sensitive[0], kept)
         designs, sets = {}, {}
         with stage("drawing sets"):
             for column in table.sensitive:
                 counts = np.bincount(column.codes[kept], minlength=column.size)
                 _require_same_rows(column, identity_of(table, policy.person), draw)
                 design, place = _design(column, policy.l(column.name), None if uniform else counts, draw)
+                if self.claim == "posterior":
+                    _require_near(design, column, place, counts)
                 crowd = design.l if self.claim == "posterior" else 0
                 designs[column.name], sets[column.name] = _drawn(table, column, place, kept, design, draw, crowd)
-        return Plan(kind=self.kind, group_of=group_of, sets=sets, designs=designs, claim=self.claim)
+        notes = tuple(_told(designs)) if self.claim == "posterior" else ()
+        return Plan(kind=self.kind, group_of=group_of, sets=sets, designs=designs, claim=self.claim, notes=notes)
 
 
 def _refuse_models(policy: Policy) -> None:
@@ -102,13 +117,89 @@ def _refuse_models(policy: Policy) -> None:
             )
 
 
-def _refuse_known_secrets(policy: Policy) -> None:
+def _refuse_several(policy: Policy) -> None:
+    """1/l is for one attribute, and for somebody who does not know it."""
+    if len(policy.sensitive) > 1:
+        raise Infeasible(
+            f"Randomized addition cannot promise 1/l for {', '.join(policy.sensitive)} together: the sets of all rows "
+            "show how these attributes go together, and that picks the true values in a row. Use method: msb or sloms, "
+            "protect one of them only and drop the others, or promise l values in each set and no more: "
+            "options: {claim: set-size}."
+        )
     for known, name in policy.promises:
-        if known & set(policy.sensitive):
+        if name in known:
+            raise Infeasible(f"{name!r} cannot be protected against whoever knows it. Remove that adversary.")
+
+
+def _require_one_value(table: Table, column: Column, kept: npt.NDArray[np.int64]) -> None:
+    """Refuse people whose rows hold several values: what all of them tell together is not bounded by 1/l."""
+    if table.person is None:
+        return
+    pairs = np.unique(table.person[kept].astype(np.int64) * column.size + column.codes[kept])
+    several = int((np.unique(pairs // column.size, return_counts=True)[1] > 1).sum())
+    if several:
+        raise Infeasible(
+            f"{several:,} people have rows with different values of {column.name!r}. Each value gets a set of its own, "
+            "and sets that differ show that values do: whoever finds several rows of a person learns more than 1/l. "
+            "Keep one row of each person, such as the latest, or give all rows of a person one value; or use method: "
+            "anatomy or bsgi, which keep rows of a person apart and say what several of them tell; or promise l "
+            "values in each set and no more: options: {claim: set-size}."
+        )
+
+
+def _require_near(design: Design, column: Column, place: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> None:
+    """Refuse a design that the true shares, of the table now, would not keep to its bound, or one without a bound."""
+    now = np.zeros(design.m)
+    np.add.at(now, place[counts > 0], counts[counts > 0])
+    if design.counts is None:
+        rare = np.sort(now)[: design.l - 1]
+        worst = float(now.max() / (now.max() + rare.sum()))
+        if worst > design.bound:
+            top = column.text(int(counts.argmax()))
             raise Infeasible(
-                f"Randomized addition cannot promise 1/l for {name!r} against whoever knows "
-                f"{', '.join(sorted(known & set(policy.sensitive)))}: secrets that go together tell of each other. "
-                "Remove that adversary, use method: sloms or decomposition, or promise options: {claim: set-size}."
+                f"{column.name!r} at l = {design.l}: {top!r} is so common that it would be guessed with {worst:.1%} "
+                f"in sets where all values are equally likely, not {1 / design.l:.1%}. Use variant: hardened, or "
+                "promise options: {claim: set-size}."
+            )
+        return
+    if float(design.largest.max()) > FARTHEST / design.l + SLACK:
+        raise Infeasible(_too_rare(design, column))
+    worst = float(posteriors(design.sets, now, design.weight).max())
+    if worst > design.bound:
+        raise Infeasible(
+            f"{column.name!r} was published under this key when its values were more evenly spread for that design: "
+            f"some value would now be guessed with {worst:.1%}, and no more than {design.bound:.2%} is promised. "
+            "Publish to another folder with a new key, knowing that both releases can be intersected."
+        )
+
+
+def _too_rare(design: Design, column: Column) -> str:
+    """Which values are so rare, or so near 1/l, that their weights leave open too much, and what to do."""
+    low, high = design.ratios
+    allowed = FARTHEST / design.l + SLACK
+    wrong = design.largest > allowed
+    sets, wrong = design.sets[wrong.any(axis=1)], wrong[wrong.any(axis=1)]
+    rare = (high > allowed * (high + (design.l - 1) * low))[sets]  # in a set of values that are as rare
+    named = np.zeros(design.m, np.bool_)
+    named[sets[np.where(rare.any(axis=1, keepdims=True), rare, wrong)]] = True
+    listed = [repr(design.values[i]) for i in np.flatnonzero(named)[:NAMED]]
+    more = int(named.sum()) - len(listed)
+    return (
+        f"{column.name!r} at l = {design.l}: {', '.join(listed)}{f' and {more:,} more' if more else ''} "
+        f"{'are' if named.sum() > 1 else 'is'} too rare, or too near 1/{design.l} of all rows: whoever knows how many "
+        f"hold each value could guess with up to {design.bound:.1%}, not {1 / design.l:.1%}, and {FARTHEST:g} times "
+        f"that is the most. Join rare values, {f'set l: {design.l - 1}, ' if design.l > 2 else ''}or promise l values "
+        "in each set and no more: options: {claim: set-size}."
+    )
+
+
+def _told(designs: Mapping[str, Design]) -> Iterator[str]:
+    """What the publisher should know of a promise that is kept nearly, not exactly, by the true shares."""
+    for name, design in designs.items():
+        if design.counts is not None:
+            yield (
+                f"{name}: at most 1/{design.l} by the published weights, {design.bound:.4g} by the true shares of "
+                f"values. To keep 1/{design.l} against whoever knows those exactly, too, set l: {design.l + 1}."
             )
 
 
@@ -143,13 +234,12 @@ def _design(
         place[held] = np.arange(held.size)
         values = tuple(column.values[code] for code in held.tolist())
         near = None if counts is None else blurred(counts[held], value_words(column, draw)[held] / 2.0**64, l)
-        design = Design(values, l, near, true=None if counts is None else counts[held])
+        _require_different(design := Design(values, l, near), column)
         _require_estimable(design, column)
         return design, place
     try:
         design = Design.of(earlier, earlier.get("l"))
-        then = np.array(earlier["counts"], np.float64) if counts is not None else np.empty(0)
-    except (ReleaseError, KeyError, ValueError, TypeError):
+    except ReleaseError:
         raise InputError("The key holds a damaged design. Restore the private folder.") from None
     place_of = {core: i for i, core in enumerate(_cores(design.values))}
     mine = _cores(column.values)
@@ -165,23 +255,22 @@ def _design(
             f"{name} without the value {new[0]!r}. A set that may hold it shows that it is new: leave such rows out, "
             "or publish to another folder with a new key, knowing that both releases can be intersected."
         )
-    place = np.array([place_of[core] for core in mine], np.int32)
-    if counts is not None:
-        now = np.zeros(design.m)
-        np.add.at(now, place, counts)
-        worst = float(posteriors(design.sets, now, 1 / then).max())
-        if worst * l > DRIFT:
-            raise Infeasible(
-                f"{name} when its values were more evenly spread for that design: some value would now be guessed with "
-                f"{worst:.1%}, not {1 / l:.1%}. Publish to another folder with a new key, knowing that both releases "
-                "can be intersected."
-            )
-    return design, place
+    return design, np.array([place_of[core] for core in mine], np.int32)
 
 
 def _cores(values: Sequence[Value]) -> list[Value]:
     """Values whatever their spelling, so that the commonest one may change."""
     return cores(pl.Series(values)).to_list() if isinstance(values[0], str) else list(values)
+
+
+def _require_different(design: Design, column: Column) -> None:
+    """Refuse two texts that count as one value to whoever reads the release."""
+    if column.is_number or not (twice := said_twice(design.series, fold_case=False)):
+        return
+    raise Infeasible(
+        f"{twice[0]!r} and {twice[1]!r} of {column.name!r} read as one number, or overlap: a set of both would hold "
+        "less than it seems to. Say type: number, or give them names that differ in words."
+    )
 
 
 def _require_estimable(design: Design, column: Column) -> None:
@@ -225,7 +314,7 @@ def _drawn(
         listed = tally(sets if kept.size == len(sets) else sets[kept], design.m)
         alone = np.flatnonzero((listed > 0) & (listed < crowd))
         if not alone.size:
-            return replace(design, attempt=attempt, effect=shared_draws(table, column)), sets
+            return replace(design, attempt=attempt, effect=shared_draws(table, column, kept)), sets
     value = column.text(int(np.flatnonzero(place == alone[0])[0]))
     raise Infeasible(
         f"{value!r} of {column.name!r} is so rare that fewer than {crowd} sets would list it: whoever sees them would "

@@ -30,7 +30,8 @@ POSSIBLE = (
     "attribute, {primary}, a group holds each value once: at most 1/l."
 )
 ADDED = {
-    "posterior": "each value of a set is the true one with probability 1/l, to whoever knows how common each value is.",
+    "posterior": "each value of a set is the true one with probability 1/l, by the weights that the manifest states.",
+    "posterior-shares": "by the true shares of values, which lie near the weights, with no more than the bound.",
     "set-size": "every set holds l values. How likely each of them is, is not promised: see the top share.",
 }
 OVER_TABLES = {  # in a release of several tables

@@ -61,7 +61,7 @@ def _claim_row(claim: Claim, finding: Finding | None, policy: Policy) -> list[st
     said = _claim_words(claim, policy)
     if finding is None:
         return [said, _promise(claim, None), NOTHING, NOTHING, NOTHING, tag("b", "✗ not judged", class_="no")]
-    top, limit = finding.top_share, 1 / claim.l if claim.l else None
+    top, limit = finding.top_share, claim.bound or (1 / claim.l if claim.l else None)
     look = None
     if top is not None and limit is not None and finding.holds and top > limit + 1e-9:
         look = f"Look at the top share: one value fills {share(top)} of a group."
@@ -103,6 +103,7 @@ def _promise(claim: Claim, promised: float | None) -> str:
     return {
         "frequency": f"at most {percentage(1 / claim.l)}",
         "posterior": f"at most {percentage(1 / claim.l)}",
+        "posterior-shares": f"at most {percentage(claim.bound or 0.0)}",
         "set-size": f"{claim.l} values",
         "distinct": f"at least {claim.l} values",
         "entropy": f"at least {claim.l} even values",
@@ -115,8 +116,8 @@ def _promise(claim: Claim, promised: float | None) -> str:
 def _measured(claim: Claim, value: float | None) -> str:
     if value is None or math.isnan(value):
         return NOTHING
-    if claim.model in ("frequency", "posterior") and claim.l:
-        return percentage(value, beside=1 / claim.l)
+    if claim.model in ("frequency", "posterior", "posterior-shares") and claim.l:
+        return percentage(value, beside=claim.bound or 1 / claim.l)
     return plain(value) + UNITS.get(claim.model, "")
 
 
