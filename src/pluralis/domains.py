@@ -8,23 +8,20 @@ texts that are one number in two ways.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
 from pluralis.coding import is_text
 from pluralis.errors import ReleaseError
-from pluralis.labels import ALL, MISSING, interval_ends, number_texts, read_interval, read_set, shortened
+from pluralis.labels import ALL, MISSING, interval_ends, number_texts, read_set, shortened
 from pluralis.release import ColumnInfo, Manifest
-from pluralis.spelling import cores, one_number_twice
+from pluralis.spelling import cores, said_twice
 
 Tables = Mapping[str, pl.DataFrame]
 
 _PLAIN_SET = r'^\{[^,{}"\s](?:[^,{}"]*[^,{}"\s])?(?:, [^,{}"\s](?:[^,{}"]*[^,{}"\s])?)+\}$'  # without quotes
-_BIN = re.compile(r"\[[^\[\]]*, [^\[\]]*\]")
 
 
 def domain_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
@@ -152,14 +149,13 @@ def spelling_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
                     yield from _one_spelling(name, held, number=False, keep=name in keep)
 
 
-def told_apart_by_case(manifest: Manifest, tables: Tables) -> Iterator[tuple[str, str]]:
-    """Protected attributes in which, as the manifest says, case makes another value, and one such value."""
+def told_apart(manifest: Manifest, tables: Tables) -> Iterator[tuple[str, str, str]]:
+    """Protected attributes in which, as the manifest says, spelling matters, and two values that are else one."""
     for name in manifest.parameters.get("case") or ():
         if name in manifest.parameters["l"]:
-            core = cores(_values(name, manifest, tables))
-            again = core.filter(core.is_duplicated())
-            if again.len():
-                yield name, str(again[0])
+            twice = said_twice(_values(name, manifest, tables), fold_case=True)
+            if twice:
+                yield name, *twice
 
 
 def _values(name: str, manifest: Manifest, tables: Tables) -> pl.Series:
@@ -193,32 +189,14 @@ def _one_spelling(name: str, held: pl.Series, *, number: bool, keep: bool) -> It
         if values.null_count() or not number_texts(_numbers(held)).equals(held):
             yield f"{name}: a number is not written as releases write them."
         return
-    core = cores(held, fold_case=not keep)
-    again = core.filter(core.is_duplicated())
-    if again.len():
-        yield f"{name}: {shortened(str(again[0]))} is spelled in two ways."
-    if not core.equals(cores(held, fold_case=False)) and not held.equals(cores(held, fold_case=False)):
+    twice = said_twice(held, fold_case=not keep)
+    if twice:
+        yield f"{name}: {shortened(twice[0])} and {shortened(twice[1])} are one value, or overlap, and count as two."
+    if not held.equals(cores(held, fold_case=False)):
         yield f"{name}: a value has blanks or invisible characters that releases do not have."
-    if not keep:
-        twice = one_number_twice(held)
-        if twice:
-            yield f"{name}: {shortened(twice[0])} and {shortened(twice[1])} are one number."
-    if any(_BIN.fullmatch(text) for text in held):
-        yield from _apart(name, held.to_list())
 
 
 def _numbers(texts: pl.Series) -> pl.Series:
     """Texts as whole numbers where they all are, else as numbers."""
     whole = texts.cast(pl.Int64, strict=False)
     return texts.cast(pl.Float64, strict=False) if whole.null_count() else whole
-
-
-def _apart(name: str, labels: list[str]) -> Iterator[str]:
-    """Whether bins do not overlap."""
-    try:
-        ends = sorted(read_interval(label) for label in labels)
-    except ReleaseError:
-        yield f"{name}: bins stand beside values that are none."
-        return
-    if any(after[0] <= before[1] for before, after in pairwise(ends)):
-        yield f"{name}: two bins overlap."

@@ -6,7 +6,7 @@ blanks become one, invisible characters go, Unicode is folded to NFKC, and case 
 `case: keep`. Values that then agree are published under their commonest spelling.
 
 `canonical_values` goes further, for whoever counts the values of a release from a stranger: `5`, `5.0` and `5.00` are
-one number, too.
+one number, too. Not `05`, which is a code; and nothing is where the policy says `case: keep`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _BLANK = r"[\s\x{2800}]+"
 _INVISIBLE = r"[\p{Cf}\p{Cc}\x{034F}\x{115F}\x{1160}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
 
 _NUMBER = r"^[+-]?(?:\p{Nd}+\.?\p{Nd}*|\.\p{Nd}+)(?:[eE][+-]?\p{Nd}+)?$"
+_CODE = r"^[+-]?0\p{Nd}"
 _PLAIN = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,17}[1-9])$"
 _INTERVAL = r"^\[ ?([-+.0-9eE]+) ?[,;] ?([-+.0-9eE]+) ?\]$"
 _PARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?)0*(\d+))?")
@@ -61,24 +62,6 @@ def look_alike(name: str) -> str:
     """
     (core,) = cores(pl.Series([name]))
     return str(core).translate(_LOOK_ALIKES).replace(" ", "")
-
-
-_DECIMAL = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$"
-
-
-def one_number_twice(texts: pl.Series) -> tuple[str, str] | None:
-    """Two different texts that are one number: `5` and `5.0`. Those with leading zeros are codes, and no numbers.
-
-    >>> one_number_twice(pl.Series(["5", "flu", "5.0"])), one_number_twice(pl.Series(["5", "05"]))
-    (('5', '5.0'), None)
-    """
-    decimals = texts.filter(texts.str.contains(_DECIMAL)).sort()
-    bare = decimals.str.replace(r"(\.[0-9]*?)0+$", "$1").str.strip_suffix(".").str.replace("^-0$", "0")
-    again = decimals.filter(bare.is_duplicated())
-    if not again.len():
-        return None
-    other = decimals.filter((bare == bare.filter(bare.is_duplicated())[0]) & (decimals != again[0]))
-    return again[0], other[0]
 
 
 def cores(texts: pl.Series, *, fold_case: bool = True) -> pl.Series:
@@ -128,19 +111,22 @@ def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:
 def canonical_values(values: pl.Series, *, fold_case: bool) -> pl.Series:
     """The text that all spellings of a value have in common, numbers included: what counts as one value in a release.
 
-    Text that reads as a decimal number is that number, whatever its sign, zeros, exponent or script; all other text is
-    its skeleton. Numbers are compared exactly: codes of twenty digits stay apart. Missing stays missing.
+    Text that reads as a decimal number is that number, whatever its sign, exponent, script or zeros at its end; one
+    that begins with a zero is a code. All other text is its skeleton, and so are numbers where spelling matters
+    (`fold_case` is false). Numbers are compared exactly: those of twenty digits stay apart. Missing stays missing.
 
-    >>> canonical_values(pl.Series(["5", "5.00", "+05", "٥", "50e-1", "Flu", "flu "]), fold_case=True).to_list()
-    ['5', '5', '5', '5', '5', 'flu', 'flu']
+    >>> canonical_values(pl.Series(["5", "5.00", "+5", "٥", "50e-1", "05", "Flu", "flu "]), fold_case=True).to_list()
+    ['5', '5', '5', '5', '5', '05', 'flu', 'flu']
     >>> canonical_values(pl.Series([5.0, 0.1, None]), fold_case=True).to_list()
     ['5', '0.1', None]
     """
     texts = values.cast(pl.String)
     texts = texts if values.dtype.is_numeric() else cores(texts, fold_case=fold_case)
+    if not fold_case:
+        return texts.alias(values.name)
     # NFKC knows other digits, not other signs
     texts = texts.str.replace(r"^[\x{2212}\x{FE63}\x{2010}\x{2011}](\p{Nd}|\.)", "-$1").alias(values.name)
-    odd = texts.filter(texts.str.contains(_NUMBER) & ~texts.str.contains(_PLAIN)).unique()
+    odd = texts.filter(texts.str.contains(_NUMBER) & ~texts.str.contains(_CODE) & ~texts.str.contains(_PLAIN)).unique()
     if odd.is_empty():
         return texts
     return texts.replace(odd, pl.Series([_number_core(text) for text in odd.to_list()], dtype=pl.String))
@@ -148,6 +134,8 @@ def canonical_values(values: pl.Series, *, fold_case: bool) -> pl.Series:
 
 def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
     """Two of these different texts that stand for one value: spelled alike, or numbers and intervals that overlap.
+
+    Where spelling matters (`fold_case` is false) only skeletons are compared.
 
     Intervals may touch where one ends and the next begins: whoever made them decided to which of them the end belongs.
 
@@ -161,6 +149,8 @@ def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
     twice = frame.filter(pl.col("core").is_duplicated()).sort("core", "text")
     if twice.height:
         return str(twice["text"][0]), str(twice["text"][1])
+    if not fold_case:
+        return None
     ends = pl.col("core").str.extract_groups(_INTERVAL).struct.field("1", "2")
     ranges = frame.select("text", "core", ends).with_columns(_real("1"), _real("2"))
     ranges = ranges.with_columns(low=pl.min_horizontal("1", "2"), high=pl.max_horizontal("1", "2"))
@@ -177,7 +167,7 @@ def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
 
 def _real(end: str) -> pl.Expr:
     """An end of an interval as a number, or the text itself where it is no interval but a number."""
-    number = pl.when(pl.col("core").str.contains(_NUMBER)).then("core")
+    number = pl.when(pl.col("core").str.contains(_NUMBER) & ~pl.col("core").str.contains(_CODE)).then("core")
     return pl.coalesce(pl.col(end), number).cast(pl.Float64, strict=False).alias(end)
 
 

@@ -30,7 +30,7 @@ from pluralis.kernels.order import unpacked
 from pluralis.labels import interval_label, number_text
 from pluralis.parquet import ParquetFile
 from pluralis.policy import Policy
-from pluralis.spelling import one_number_twice
+from pluralis.spelling import said_twice
 
 Codes = npt.NDArray[np.int32]
 Values = Sequence[str] | Sequence[int] | Sequence[float]  # numbers as an array, in a quarter of the memory
@@ -173,7 +173,7 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
     notes: list[str] = []
     columns = [canonical(frame[name], a, policy.missing, notes, in_codes=True) for name, a in _used(policy).items()]
     for column in columns:
-        _refuse_one_number_twice(column, policy)
+        _refuse_one_value_twice(column, policy)
     person = None
     if policy.person is not None:
         person = canonical(frame[policy.person], Attribute(role="identifier", case="keep"), policy.missing, notes)
@@ -186,17 +186,17 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
     return Clean(pl.DataFrame(columns), person, tuple(notes))
 
 
-def _refuse_one_number_twice(column: pl.Series, policy: Policy) -> None:
+def _refuse_one_value_twice(column: pl.Series, policy: Policy) -> None:
     """Refuse a protected column of text in which one number stands in two ways: they would count as two values."""
     attribute = policy.columns[column.name]
     protected = attribute.role == "sensitive" or any(rule.protects == column.name for rule in policy.rules)
     if not protected or not is_text(column.dtype) or attribute.case == "keep":
         return
-    twice = one_number_twice(column.unique().drop_nulls().cast(pl.String))
+    twice = said_twice(column.unique().drop_nulls().cast(pl.String), fold_case=True)
     if twice:
         raise InputError(
-            f"{column.name!r} holds {twice[0]!r} and {twice[1]!r}, which are one number and would count as two values. "
-            "Set type: number, or case: keep if they are codes that mean different things."
+            f"{column.name!r} holds {twice[0]!r} and {twice[1]!r}, which are one number, or overlap, and would count "
+            "as two values. Set type: number, or case: keep if they are codes that mean different things."
         )
 
 

@@ -221,13 +221,13 @@ def test_nor_where_attributes_stand_apart(folder: Path, method: str, attribute: 
     assert not_read(folder)
 
 
-def test_case_that_makes_another_value_is_told(folder: Path) -> None:
+def test_spelling_that_makes_another_value_is_told(folder: Path) -> None:
     """A forger may say that Flu and flu are two diseases, as an honest policy may; the verdict tells of it."""
     published(folder, "anatomy")
     table = spelled(pl.read_parquet(folder / "sensitive.parquet"), "disease", ["FLU", "Flu", "flu"])
     forged(folder, lambda m: m["parameters"].update(case=["disease"]), {"sensitive.parquet": table})
     told = [finding for finding in audit(folder).findings if not finding.binding and not finding.holds]
-    assert [finding.claim for finding in told] == ["disease: no two values differ in case alone"]
+    assert [finding.claim for finding in told] == ["disease: no two values differ in spelling alone"]
 
 
 def test_one_number_in_two_ways_is_refused_before_it_is_published() -> None:

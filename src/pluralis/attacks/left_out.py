@@ -116,17 +116,18 @@ class LeftOut(Attack):
         if not (missing & gone).any():
             return []
         success, sampled = float(missing[gone].mean()), any(of.sampled for of in looked)
+        ends = bounds(success, int(gone.sum()), sampled)
         known = tuple(quasi_of(release))
         return [
             Result(
                 attack=self.name,
                 question=f"{NO}{name}, knowing {', '.join(known) or 'nothing'}, of people whom no row covers",
-                attribute=None,
                 adversary=known,
                 targets=int(gone.sum()),
                 sampled=sampled,
                 success=success,
-                **bounds(success, int(gone.sum()), sampled),
+                low=ends["low"],
+                high=ends["high"],
                 blind=float(missing.mean()),
                 worst=success,
                 note=f"{success:.0%} of them have no {name}, of everybody {missing.mean():.0%}",

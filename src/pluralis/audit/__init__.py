@@ -16,7 +16,7 @@ from pluralis.audit import bucketized, decomposed, generalized, multi, sets, sli
 from pluralis.audit.judging import Judge
 from pluralis.audit.verdict import Finding, Verdict
 from pluralis.coding import coded_table, spelled_out_table
-from pluralis.domains import told_apart_by_case
+from pluralis.domains import told_apart
 from pluralis.errors import ReleaseError
 from pluralis.form import form_problems
 from pluralis.reading import LIMIT, inspect_folder, refusing
@@ -67,7 +67,7 @@ def _judged(
             findings.append(Finding("the release makes at least one claim", False, 0.0, 1.0))
         findings += judge.judge(manifest, tables)
         findings += _certificate(manifest, findings)
-        findings += _by_case(manifest, tables)
+        findings += _by_spelling(manifest, tables)
         if original is not None:
             spelled = {name: spelled_out_table(table) for name, table in tables.items()}
             findings += judge.compare(manifest, spelled, original)
@@ -85,16 +85,12 @@ def _certificate(manifest: Manifest, findings: Sequence[Finding]) -> list[Findin
     return [Finding(claim, not wrong, float(len(wrong)), 0.0, note="; ".join(wrong) or None)]
 
 
-def _by_case(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> list[Finding]:
-    """Whether values that differ in case alone were counted as different: the manifest may say so, and is believed."""
+def _by_spelling(manifest: Manifest, tables: dict[str, pl.DataFrame]) -> list[Finding]:
+    """Whether spellings that elsewhere are one value were counted as several: the manifest says so, and is believed."""
+    claim = "no two values differ in spelling alone"
     return [
-        Finding(
-            f"{name}: no two values differ in case alone",
-            False,
-            note=f"{value!r} has several; not promised",
-            binding=False,
-        )
-        for name, value in told_apart_by_case(manifest, tables)
+        Finding(f"{name}: {claim}", False, note=f"{one!r} and {two!r} do; not promised", binding=False)
+        for name, one, two in told_apart(manifest, tables)
     ]
 
 

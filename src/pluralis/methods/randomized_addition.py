@@ -45,7 +45,7 @@ from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.spelling import cores, said_twice
+from pluralis.spelling import cores
 from pluralis.table import Column, Table
 
 ATTEMPTS = 100
@@ -261,16 +261,6 @@ def _design(
 def _cores(values: Sequence[Value]) -> list[Value]:
     """Values whatever their spelling, so that the commonest one may change."""
     return cores(pl.Series(values)).to_list() if isinstance(values[0], str) else list(values)
-
-
-def _require_different(design: Design, column: Column) -> None:
-    """Refuse two texts that count as one value to whoever reads the release."""
-    if column.is_number or not (twice := said_twice(design.series, fold_case=False)):
-        return
-    raise Infeasible(
-        f"{twice[0]!r} and {twice[1]!r} of {column.name!r} read as one number, or overlap: a set of both would hold "
-        "less than it seems to. Say type: number, or give them names that differ in words."
-    )
 
 
 def _require_estimable(design: Design, column: Column) -> None:
