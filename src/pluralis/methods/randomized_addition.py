@@ -234,7 +234,7 @@ def _design(
         place[held] = np.arange(held.size)
         values = tuple(column.values[code] for code in held.tolist())
         near = None if counts is None else blurred(counts[held], value_words(column, draw)[held] / 2.0**64, l)
-        _require_different(design := Design(values, l, near), column)
+        design = Design(values, l, near)
         _require_estimable(design, column)
         return design, place
     try:
