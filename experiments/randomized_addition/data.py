@@ -44,7 +44,7 @@ QUASI = {
 SECRETS = {"OCC": "occupation", "SAL": "income", "SAL, mixed": "mixed income"}
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "uniform": {"method": "randomized-addition", "variant": "paper", "options": {"claim": "set-size"}},
-    "calibrated": {"method": "randomized-addition"},
+    "calibrated": {"method": "randomized-addition", "options": {"claim": "set-size"}},  # also where values are rare
     "anatomy": {"method": "anatomy"},
     "tp": {"method": "tp", "variant": "paper"},
 }

@@ -98,9 +98,9 @@ SETTINGS = """\
   does not state.
 - **Adult**: 45,222 records, each of the 15 attributes in turn as the secret, the other 14 as quasi attributes (Figure
   5); relationship by sex, l = 2, five keys (Figure 6).
-- **Methods**: `randomized-addition` with `variant: paper` and `claim: set-size` (*uniform*), and as it is by default
-  (*calibrated*); `anatomy`; `tp` with `variant: paper`, whose residue is one group. All attributes are categories.
-  Answers are those of `pluralis.estimate`, unbiased and not cut off at 0. One key, but for Figure 6.
+- **Methods**: `randomized-addition` with `claim: set-size`, with `variant: paper` (*uniform*) and as it is by
+  default (*calibrated*); `anatomy`; `tp` with `variant: paper`, whose residue is one group. All attributes are
+  categories. Answers are those of `pluralis.estimate`, unbiased and not cut off at 0. One key, but for Figure 6.
 - **Beside them**: *totals alone* answers as if quasi values and secrets had been published apart. *tp, of its own
   total*: eq. 2 divides by the true number of people who pass, which tp's reader does not know; this line divides by
   tp's own. *Anatomy, bins in drawn order* is anatomy on SAL whose bins are named in an order that is not that of

@@ -302,9 +302,9 @@ def possible_counts(near: Numbers, l: int) -> tuple[Numbers, Numbers]:
         16 w - 7 - √(64 w - 32)  <=  16 n  <=  16 w + 9 + √(64 w + 32).
 
     Weights that 1/l cut are all as large as the largest, M, and were larger before. M is the largest number for which
-    M l is at most the sum S of the weights, less `spare`. So (M + 1) l is more than the sum of weights cut at M + 1: if
-    k were cut, S + k - spare < (M + 1) l. No value has more than 1/l of n - spare rows, the k values together thus at
-    most k/l of them, and the rest, which have at most H, at least the others: each has at most (H - spare) / (l - k).
+    M l is at most the sum of all weights cut at M, less `spare`: so for M + 1 it is not, and if k values were cut and S
+    is the sum as published, S + k - spare < (M + 1) l. No value had more than 1/l of all rows less `spare`. If the
+    values that were not cut have at most H rows, each of the k thus has at most (H - spare) / (l - k).
 
     >>> [part.tolist() for part in possible_counts(np.array([1, 2, 30, 100]), 2)]
     [[1, 1, 27, 95], [2, 3, 33, 105]]

@@ -8,10 +8,11 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pluralis.addition import ORDERS, Design, blurred, different, likeliest, posteriors
+from pluralis.addition import ORDERS, Design, blurred, different, likeliest, possible_counts, posteriors
+from pluralis.audit.shares import fewest_rows, largest_posterior, most_rows
 from pluralis.kernels.addition import calibrated_sets, uniform_sets
 from pluralis.kernels.siphash import word_of, words_of_texts
 from pluralis.publish import publish
@@ -87,6 +88,48 @@ def test_blurred_counts_stay_near_and_eligible(counts: list[int], l: int, seed: 
     assert (off <= 0.5 + 1 / np.sqrt(held)).all()
     free = near * l < near.sum() - l  # those that 1/l did not cut
     assert (off[free] >= -0.5 - 1 / np.sqrt(held[free])).all()
+
+
+@st.composite
+def rounded(draw: st.DrawFn) -> tuple[np.ndarray, int, np.ndarray]:
+    """Counts, l and starts; often the commonest value is as common as it may be, so that its weight is cut."""
+    size = draw(st.sampled_from([3, 10, 60, 4_000]))
+    counts = draw(st.lists(st.integers(1, size), min_size=3, max_size=8))
+    l = draw(st.integers(2, len(counts) - 1))
+    if draw(st.booleans()):
+        counts[0] = max(1, sum(counts[1:]) // (l - 1) - draw(st.integers(0, 1)))
+    starts = st.sampled_from([0.0, 0.5, 1 - 1e-12]) | st.floats(0, 1, exclude_max=True)
+    return np.array(counts), l, np.array([draw(starts) for _ in counts])
+
+
+@given(rounded())
+@settings(deadline=None, max_examples=600)
+def test_the_true_shares_never_exceed_the_bound(of: tuple[np.ndarray, int, np.ndarray]) -> None:
+    """Whatever the counts and starts; and the audit's own arithmetic gives the same bound."""
+    counts, l, starts = of
+    assume(counts.max() * l <= counts.sum())
+    weights = blurred(counts, starts, l)
+    low, high = possible_counts(weights, l)
+    assert (low <= counts).all()
+    assert (counts <= high).all()
+    design = Design(tuple(f"v{i}" for i in range(counts.size)), l, weights)
+    assert posteriors(design.sets, counts, design.weight).max() <= design.bound + 1e-12
+    assert largest_posterior(design) == pytest.approx(design.largest.max(), abs=1e-12)
+    assert -1e-12 <= design.bound - design.largest.max() < 1e-3 * design.bound
+
+
+@pytest.mark.parametrize("weight", [1, 2, 3, 4, 5, 8, 11, 30, 100])
+def test_the_range_of_counts_is_exact(weight: int) -> None:
+    """Every count that some start makes this weight of, by trying all; beside larger ones, so that none is cut."""
+    beside = [10 * weight + 100] * 4
+    starts = np.linspace(0, 1, 2_001)[:-1]
+    made = [
+        count
+        for count in range(1, 2 * weight + 5)
+        if any(blurred(np.array([count, *beside]), np.array([s, 0, 0, 0, 0]), 2)[0] == weight for s in starts)
+    ]
+    low, high = possible_counts(np.array([weight, *beside]), 2)
+    assert (low[0], high[0]) == (made[0], made[-1]) == (fewest_rows(weight), most_rows(weight))
 
 
 def test_blurred_counts_do_not_tell_the_counts() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pluralis.spelling import canonical_values
+from pluralis.spelling import canonical_values, said_twice
 
 
 def canonical(*texts: object, fold_case: bool = True) -> list[str | None]:
@@ -77,6 +78,15 @@ def test_numbers_are_equal_exactly_if_their_texts_are(one: Decimal, two: Decimal
 def test_a_number_and_its_text_are_one_value(real: float, whole: int) -> None:
     assert canonical(real) == canonical(repr(real))
     assert canonical(whole) == canonical(str(whole)) == canonical(f"{whole}.0")
+
+
+@given(st.lists(st.integers(-20, 20), min_size=2, max_size=8, unique=True))
+def test_intervals_that_do_not_overlap_are_different(ends: list[int]) -> None:
+    ends.sort()
+    touching = [f"[{low}, {high}]" for low, high in pairwise(ends)]
+    assert said_twice(pl.Series([*touching, "flu"]), fold_case=True) is None
+    inside = f"[{ends[0]}.25, {ends[0]}.5]" if ends[0] >= 0 else f"[{ends[0]}, {ends[0] + 0.5}]"
+    assert said_twice(pl.Series([*touching, inside]), fold_case=True) is not None
 
 
 @given(st.text())

@@ -154,7 +154,7 @@ def _require_near(design: Design, column: Column, place: npt.NDArray[np.int32], 
     if design.counts is None:
         rare = np.sort(now)[: design.l - 1]
         worst = float(now.max() / (now.max() + rare.sum()))
-        if worst > design.bound:
+        if worst > design.bound + SLACK:
             top = column.text(int(counts.argmax()))
             raise Infeasible(
                 f"{column.name!r} at l = {design.l}: {top!r} is so common that it would be guessed with {worst:.1%} "
@@ -165,7 +165,7 @@ def _require_near(design: Design, column: Column, place: npt.NDArray[np.int32], 
     if float(design.largest.max()) > FARTHEST / design.l + SLACK:
         raise Infeasible(_too_rare(design, column))
     worst = float(posteriors(design.sets, now, design.weight).max())
-    if worst > design.bound:
+    if worst > design.bound + SLACK:
         raise Infeasible(
             f"{column.name!r} was published under this key when its values were more evenly spread for that design: "
             f"some value would now be guessed with {worst:.1%}, and no more than {design.bound:.2%} is promised. "
