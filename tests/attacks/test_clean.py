@@ -7,7 +7,14 @@ import pytest
 from plants import KINDS, clean, clean_by_hand
 from pluralis.attacks import Options, attacks
 
-PUBLISHED = {"background": 80, "homogeneity": 160, "linkage": 200, "prior": 30, "skewness": 200}  # at least so many
+PUBLISHED = {
+    "association": 40,
+    "background": 80,
+    "homogeneity": 160,
+    "linkage": 200,
+    "prior": 30,
+    "skewness": 200,
+}  # at least so many
 BY_HAND = [(name, kind, 70) for name in ("background", "homogeneity") for kind in KINDS]
 BY_HAND += [("linkage", kind, 100) for kind in ("generalized", "sliced")]  # where k is promised
 

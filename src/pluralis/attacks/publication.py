@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from pluralis.attacks import attack, attacks, definetti
+from pluralis.attacks import association, attack, attacks, definetti
 from pluralis.attacks.base import SLACK, Options, Result
 from pluralis.attacks.knowledge import bound_of
 from pluralis.release import Claim, Manifest, Release
@@ -27,6 +27,7 @@ MOST_ROWS = 100_000  # of a table; in larger ones attacks would take longer than
 TARGETS = 5_000  # people attacked: an interval of one or two percent, in a quarter of the time of `pluralis attack`
 PEOPLE = 1_000  # attacked, for a score to be published
 PLAINEST = "homogeneity"
+NOTHING = (association.NOTHING_LEARNT, definetti.NOTHING_LEARNT)  # what is got then, plainer attacks get
 ELSEWHERE = frozenset({"repeated", "successive"})  # they ask about other releases, not about this one
 
 
@@ -55,7 +56,7 @@ def not_stopped(release: Release, results: Sequence[Result] | None, people: int)
     found: dict[str, Result] = {}
     told = set()  # two attacks may make the same guesses
     for result in sorted(results or (), key=lambda one: one.attack != PLAINEST):
-        if result.attack == definetti.ATTACK.name and definetti.NOTHING_LEARNT in (result.note or ""):
+        if any(nothing in (result.note or "") for nothing in NOTHING):
             continue
         guesses = (result.attribute, result.adversary, result.success, result.blind)
         if result.above_chance and not _bounded(release.manifest, result) and guesses not in told:
