@@ -21,7 +21,7 @@ import numpy as np
 
 from pluralis.attacks import Result
 from pluralis.attacks.exposure import Exposure, exposures
-from pluralis.attacks.publication import MOST_ROWS, measured, not_stopped
+from pluralis.attacks.publication import MOST_ROWS, SEVERAL, measured, not_stopped
 from pluralis.attribute import Attribute, MissingAs
 from pluralis.audit import Verdict, audit
 from pluralis.dependencies import assumed
@@ -249,6 +249,8 @@ def publish(
         del frame, source  # from here on its clean columns are enough
     with stage("encoding"):
         table, original = encode_clean(read, policy), read.small()
+        to_attack = table.rows <= MOST_ROWS if attacks is None else attacks
+        person = read.person if to_attack else None
         del read
     if method.kind != "multi":
         notes += _ties(table, policy, method)
@@ -266,16 +268,23 @@ def publish(
     with stage("measuring what was lost"):
         loss = changed(measure(release, original), added_values=added)
     attacked, exposed = None, tuple[Exposure, ...]()
-    if rows <= MOST_ROWS if attacks is None else attacks:
+    if to_attack:
         release = release.spelled_out()
-        attacked, exposed = measured(release, original), exposures(release)
-    breaks = dict.fromkeys((*release.manifest.breaks, *not_stopped(release, attacked, people)))
-    manifest = release.manifest.model_copy(update={"breaks": tuple(breaks)})
+        attacked, exposed = measured(release, original, person), exposures(release)
+    manifest = release.manifest.model_copy(update={"breaks": _breaks(release, attacked, people)})
     known = Known.of(original, people, in_order=bool(key.made) or asked.republish is not None)
-    del original
+    del original, person
     give_back(rows)
     with stage("packing the tables"):
         return Publication(manifest, release.tables, asked, key, loss, said, attacked, exposed, known)
+
+
+def _breaks(release: Release, attacked: Sequence[Result] | None, people: int) -> tuple[str, ...]:
+    """What a release does not stop; what was measured of several rows takes the place of the sentence without it."""
+    found = tuple(not_stopped(release, attacked, people))
+    said = any(sentence.startswith(SEVERAL) for sentence in found)
+    kept = (sentence for sentence in release.manifest.breaks if not (said and sentence.startswith(SEVERAL)))
+    return tuple(dict.fromkeys((*kept, *found)))
 
 
 def _people(plan: Plan, table: Table) -> int:

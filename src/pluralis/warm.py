@@ -27,7 +27,7 @@ def warm(*names: str) -> None:
     """Publish small tables by these methods, or by every one, which compiles every kernel that they need."""
     import polars as pl
 
-    from pluralis.attacks import attack
+    from pluralis.attacks import Options, attack
     from pluralis.audit import audit
     from pluralis.errors import Infeasible
     from pluralis.io import read_table, write_csv_bytes
@@ -71,7 +71,7 @@ def warm(*names: str) -> None:
             if "insurer" in policy.sensitive:
                 release.count(f"age > 30 {word} disease = 'd1' {word} insurer != 'i1'")
         if variant == "hardened" and not names:  # nobody waits for attacks before a demo
-            attack(release, table)
+            attack(release, table, options=Options(persons=table["person"].rank("dense").cast(pl.Int64).to_numpy()))
         if release.kind == "generalized":  # its audit compiles too, the search for a witness included
             audit(release, original=table.with_columns(pl.col("age") + 100), allow_test=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ import pytest
 from calling import Ran, caller
 from pluralis.attacks import attacks
 from pluralis.publish import publish
-from tables import KEY, PATIENTS, patients_policy
+from tables import KEY, PATIENTS, patients_policy, policy_of
 
 Call = Callable[..., Ran]
 
@@ -94,6 +94,24 @@ def test_only_what_was_asked_for_is_said_to_have_nothing_to_attack(release: Path
     assert "to attack here" not in found
 
 
+def test_several_rows_of_one_person_need_the_person_column(tmp_path: Path, call: Call) -> None:
+    visits = pl.concat([PATIENTS, PATIENTS.with_columns(pl.col("age") + 1)])
+    visits.write_csv(tmp_path / "visits.csv")
+    policy = policy_of(
+        {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}},
+        person="name", others="drop", method="anatomy",
+    )  # fmt: skip
+    publish(visits, policy, key=KEY).save(tmp_path / "visits")
+    words = (tmp_path / "visits", "--original", tmp_path / "visits.csv", "--attack", "persons")
+    assert "Not run without the person column (--person COLUMN): persons." in call(*words).out
+    results = json.loads(call(*words, "--person", "name", "--json").out)["results"]
+    assert {result["attack"] for result in results} == {"persons"}
+    assert results[0]["targets"] == PATIENTS.height
+    wrong = call(*words, "--person", "nme")
+    assert wrong.code == 2
+    assert "Did you mean 'name'?" in wrong.err
+
+
 def test_what_is_refused(release: Path, call: Call) -> None:
     assert "Give it with --original TABLE" in call(release).err
     table = release.parent / "patients.csv"
@@ -102,7 +120,7 @@ def test_what_is_refused(release: Path, call: Call) -> None:
     assert "Did you mean 'homogeneity'?" in shown.err
     unknown = " ".join(call(release, "--original", table, "--attack", "zzz").err.split())
     assert f"Known: {', '.join(attacks())}." in unknown
-    for more in (["--original", table], ["--attack", "homogeneity"], ["--other", release]):
+    for more in (["--original", table], ["--attack", "homogeneity"], ["--other", release], ["--person", "name"]):
         shown = call(release, "--explain", "1", *more)
         assert (shown.code, shown.out) == (2, "")
         assert "or leave out --explain" in " ".join(shown.err.split())

@@ -36,10 +36,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.base import Attack, Options, Result, bounds, interval
-from pluralis.attacks.beliefs import CELLS, Cells, Said, View, chance_of_right, commonest, of_groups, ranges, said_by
+from pluralis.attacks.base import Attack, Options, Result, beyond_doubt, bounds, interval
+from pluralis.attacks.beliefs import (
+    CELLS,
+    Cells,
+    Said,
+    View,
+    chance_of_right,
+    commonest,
+    of_groups,
+    overall_of,
+    ranges,
+    said_by,
+)
 from pluralis.attacks.holdings import codes_of, core_of, dense
-from pluralis.attacks.knowledge import promised, quasi_of
+from pluralis.attacks.knowledge import quasi_of, row_bound
 from pluralis.estimate.candidates import Candidates
 from pluralis.kernels.association import Side, learn_pairs, weigh_by_other, weigh_pairs
 from pluralis.release import Release
@@ -51,7 +62,6 @@ LINES = 100_000  # that are learnt from
 DOMAIN = 4_000_000  # pairs of values that two attributes may have
 KNOWN = 20_000  # the same where one of them is known
 NOTHING_LEARNT = "how secrets go together tells no more"
-DOUBT = 4.5  # standard errors: beyond them is beyond doubt
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -85,8 +95,7 @@ class Told(NamedTuple):
 
     @classmethod
     def of(cls, release: Release, said: Said) -> Told:
-        rows = np.bincount(said.of_row, minlength=said.starts.size - 1)[said.of_entry]
-        overall = np.bincount(said.code, rows * said.share, said.values.len()) / max(1, said.of_row.size)
+        overall = overall_of(said)
         estimator = release.estimator if release.kind == "candidates" else None
         if isinstance(estimator, Candidates):
             like = estimator.drawn[said.attribute].design.weight[said.code]
@@ -397,7 +406,7 @@ def _scored(
     )
     learnt = interval(score.success, score.targets)[0] > alone.success
     sampled = targets.size < original.height
-    bound, drawn = _bound(release, said.attribute, known)
+    bound, drawn = row_bound(release.manifest.claims, said.attribute, known)
     ends = bounds(score.success, score.targets, sampled)
     where = f" in {said.table}" if said.table else ""
     return Result(
@@ -412,31 +421,9 @@ def _scored(
         high=ends["high"],
         blind=commonest(true),
         promised=bound,
-        worst=_beyond_doubt(score, alone, bound) if drawn and bound is not None else None,
+        worst=beyond_doubt(score.success, alone.success, score.targets, bound) if drawn and bound is not None else None,
         note=f"row by row {alone.success:.1%}{'' if learnt else f': {NOTHING_LEARNT}'}{note}",
     )
-
-
-def _bound(release: Release, attribute: str, known: Sequence[str]) -> tuple[float | None, bool]:
-    """What is promised of whoever knows so much, and whether it is a promise of drawn sets."""
-    mine = [
-        claim for claim in release.manifest.claims if claim.attribute == attribute and {*known} <= {*claim.adversary}
-    ]
-    drawn = [1 / claim.l for claim in mine if claim.model == "posterior" and claim.l]
-    return (min(drawn), True) if drawn else (promised(mine, attribute, known), False)
-
-
-def _beyond_doubt(score: Score, alone: Score, bound: float) -> float:
-    """How often guesses came true beyond doubt, where that is more than row by row; else no more than the bound.
-
-    >>> round(_beyond_doubt(Score(5_000, 0.74), Score(5_000, 0.26), 0.25), 2)
-    0.71
-    >>> _beyond_doubt(Score(5_000, 0.35), Score(5_000, 0.34), 0.25)  # people who are alike have the same
-    0.25
-    """
-    sure, _ = interval(score.success, score.targets, DOUBT)
-    _, by_row = interval(alone.success, alone.targets, DOUBT)
-    return sure if sure > by_row else min(sure, bound)
 
 
 ATTACK = Association()

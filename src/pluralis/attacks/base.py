@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from pluralis.release import Release
 
 SAMPLE = 20_000  # people attacked, where all would take too long
 OFTENER = "more often than promised"
+DOUBT = 4.5  # standard errors: what is beyond them is beyond doubt
 SLACK = 1e-9  # by which a share may exceed what was promised: rounding
 
 
@@ -30,13 +31,14 @@ class Options:
     """How many people to attack where not all, and which ones: `seed` decides no privacy.
 
     `folder` is where the release lies, for attacks on its files; `others` are other releases of the same people, the
-    earliest first.
+    earliest first. `persons` are numbers that say whose each row of the original is, where that is known.
     """
 
     sample: int = SAMPLE
     seed: int = 0
     folder: Path | None = None
     others: tuple[Release, ...] = ()
+    persons: npt.NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
 
     def targets(self, rows: int) -> npt.NDArray[np.int64]:
         """The rows to attack: all, or a drawn sample, in order."""
@@ -107,7 +109,7 @@ class Result:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """What `to_dict` made, also after JSON."""
-        plain = {field.name: data[field.name] for field in fields(cls)}
+        plain = {one.name: data[one.name] for one in fields(cls)}
         return cls(**{**plain, "adversary": tuple(plain["adversary"])})
 
 
@@ -155,6 +157,19 @@ def interval(success: float, targets: int, confidence: float = 1.96) -> tuple[fl
         confidence * math.sqrt(success * (1 - success) / targets + square / targets / 4),
     )
     return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))
+
+
+def beyond_doubt(success: float, alone: float, targets: int, bound: float) -> float:
+    """How often guesses came true beyond doubt, where that is more than `alone`, row by row; else at most the bound.
+
+    >>> round(beyond_doubt(0.74, 0.26, 5_000, 0.25), 2)
+    0.71
+    >>> beyond_doubt(0.35, 0.34, 5_000, 0.25)  # people who are alike have the same: that rows tell by themselves
+    0.25
+    """
+    sure, _ = interval(success, targets, DOUBT)
+    _, by_row = interval(alone, targets, DOUBT)
+    return sure if sure > by_row else min(sure, bound)
 
 
 def bounds(success: float, targets: int, sampled: bool) -> dict[str, float]:

@@ -193,6 +193,13 @@ class Said:
         return found["code"].cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)
 
 
+def overall_of(said: Said) -> Reals:
+    """How common each value is in all rows."""
+    rows = np.bincount(said.of_row, minlength=said.starts.size - 1)[said.of_entry]
+    shares: Reals = np.bincount(said.code, rows * said.share, said.values.len()) / max(1, said.of_row.size)
+    return shares
+
+
 def said_by(release: Release, *, sets: bool = True, merged: bool = True) -> list[Said]:
     """All that a release says of its sensitive attributes; without `sets`, only what groups of rows share.
 

@@ -106,6 +106,13 @@ def promised(
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
+def row_bound(claims: Iterable[Claim], attribute: str, knows: Iterable[str]) -> tuple[float | None, bool]:
+    """The bound on a guess that also uses other rows or attributes, and whether a claim about drawn sets puts it."""
+    mine = [claim for claim in claims if claim.attribute == attribute and {*knows} <= {*claim.adversary}]
+    drawn = [1 / claim.l for claim in mine if claim.model == "posterior" and claim.l]
+    return (min(drawn), True) if drawn else (promised(mine, attribute, knows), False)
+
+
 def bound_of(claim: Claim) -> float | None:
     """How likely a value may be by a claim; None where the claim does not say.
 

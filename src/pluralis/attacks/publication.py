@@ -8,7 +8,8 @@ Order      people are drawn from the rows of the original in canonical order, so
 Said       a score is itself a statistic of the secret data. It is published where PEOPLE or more were attacked, and in
            whole percent: one guess more or less then moves it by a tenth of a percent at most, which rounding mostly
            hides. Of fewer people the sentence stands without its number, which the private folder keeps. Several rows
-           of one person are one of the people. Of two attacks that make the same guesses the plainer is named.
+           of one person are one of the people; how many anybody has is never said. Of two attacks that make the same
+           guesses the plainer is named.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from pluralis.attacks import association, attack, attacks, definetti
+from pluralis.attacks import association, attack, attacks, definetti, persons
 from pluralis.attacks.base import SLACK, Options, Result
 from pluralis.attacks.knowledge import bound_of
 from pluralis.release import Claim, Manifest, Release
@@ -26,18 +27,29 @@ from pluralis.release import Claim, Manifest, Release
 MOST_ROWS = 100_000  # of a table; in larger ones attacks would take longer than publishing
 TARGETS = 5_000  # people attacked: an interval of one or two percent, in a quarter of the time of `pluralis attack`
 PEOPLE = 1_000  # attacked, for a score to be published
+PERSON = "\0person"
 PLAINEST = "homogeneity"
 NOTHING = (association.NOTHING_LEARNT, definetti.NOTHING_LEARNT)  # what is got then, plainer attacks get
+SEVERAL = "several rows of one person"
 ELSEWHERE = frozenset({"repeated", "successive"})  # they ask about other releases, not about this one
 
 
-def measured(release: Release, original: pl.DataFrame) -> tuple[Result, ...]:
-    """What quick attacks get from a release; the rows of its original may stand in any order."""
+def measured(release: Release, original: pl.DataFrame, person: pl.Series | None = None) -> tuple[Result, ...]:
+    """What quick attacks get from a release; the rows of its original may stand in any order.
+
+    `person` says whose each row is, where people have several.
+    """
     quick = [name for name, one in attacks().items() if one.at_publication(release)]
     if not quick:
         return ()
-    people = original.select(sorted(original.columns)).sort(pl.all(), nulls_last=True)
-    return tuple(_rounded(result) for result in attack(release, people, only=quick, options=Options(sample=TARGETS)))
+    people = original.select(sorted(original.columns))
+    if person is not None:
+        people = people.with_columns(person.alias(PERSON))  # last, so that it decides among rows that are the same
+    people = people.sort(pl.all(), nulls_last=True)
+    persons = None if person is None else people[PERSON].rank("dense").cast(pl.Int64).to_numpy()
+    options = Options(sample=TARGETS, persons=persons)
+    results = attack(release, people.drop(PERSON, strict=False), only=quick, options=options)
+    return tuple(_rounded(result) for result in results)
 
 
 def _rounded(result: Result) -> Result:
@@ -56,6 +68,8 @@ def not_stopped(release: Release, results: Sequence[Result] | None, people: int)
     found: dict[str, Result] = {}
     told = set()  # two attacks may make the same guesses
     for result in sorted(results or (), key=lambda one: one.attack != PLAINEST):
+        if result.attack == persons.ATTACK.name:
+            continue
         if any(nothing in (result.note or "") for nothing in NOTHING):
             continue
         guesses = (result.attribute, result.adversary, result.success, result.blind)
@@ -64,6 +78,7 @@ def not_stopped(release: Release, results: Sequence[Result] | None, people: int)
             of = f"{result.attack}: {attacks()[result.attack].subject(result)}"
             found[of] = max(found.get(of, result), result, key=lambda one: one.success)
     yield from (_sentence(of, result, people) for of, result in found.items())
+    yield from _several_rows(release, [result for result in results or () if result.attack == persons.ATTACK.name])
     if results is None:
         yield "attacks: what they get was not measured at publication; `pluralis attack` measures it"
         return
@@ -92,6 +107,29 @@ def _sentence(of: str, result: Result, people: int) -> str:
         return f"{name}: {right} of {subject}; blind guess {blind}"
     bound = percent(result.promised or 0.0)
     return f"{name}: {right} of {subject}, above the {bound} of equally likely rows; blind guess {blind}"
+
+
+def _several_rows(release: Release, results: Sequence[Result]) -> Iterator[str]:
+    """What all rows of a person tell together, where PEOPLE or more have several; else nothing is added to that they
+    can be intersected.
+    """
+    told = []
+    for name in dict.fromkeys(result.attribute for result in results if result.targets >= PEOPLE):
+        mine = [result for result in results if result.attribute == name and result.targets >= PEOPLE]
+        each = [result for result in mine if not result.question.endswith(persons.ONE_VALUE)]
+        best = max(each, key=lambda result: result.success)
+        if not best.above_chance:
+            continue
+        said = f"{percent(best.success)} of their rows guessed right in {name}"
+        if best.oftener or best.breach:
+            said += f", above the {percent(best.promised or 0.0)} of one row"
+        if one := [result.success for result in mine if result.question.endswith(persons.ONE_VALUE)]:
+            said += f" ({percent(max(one))} of people who have the same in all)"
+        told.append(f"{said}, blind guess {percent(best.blind)}")
+    if told:
+        where = "sets" if release.kind == "candidates" else "groups"
+        said = "each is protected on its own; whoever finds all can intersect their"
+        yield f"{SEVERAL}: {said} {where}: {'; '.join(told)}"
 
 
 def percent(share: float) -> str:

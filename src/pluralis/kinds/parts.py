@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.publication import SEVERAL
 from pluralis.attribute import FileHierarchy
 from pluralis.coding import coded
 from pluralis.errors import PolicyError
@@ -290,9 +291,7 @@ def common_breaks(plan: Plan, table: Table) -> Iterator[str]:
     """What no kind of release stops."""
     yield "membership: that a person is in the table is not hidden"
     if table.person is not None:
-        yield (
-            "several rows of one person: each is protected on its own; whoever finds several can intersect their groups"
-        )
+        yield f"{SEVERAL}: each is protected on its own; whoever finds several can intersect their groups"
     if plan.left_out + table.dropped:
         yield f"left-out rows: a person known to be in the table whom no row covers was left out, {_why(plan, table)}"
 

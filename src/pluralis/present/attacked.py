@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from pluralis.attacks import Result, attacks
+from pluralis.attacks import Result, attacks, persons
 from pluralis.attacks.base import OFTENER
 from pluralis.attacks.publication import ELSEWHERE
 from pluralis.present.terminal import Grid, Terminal, styled
@@ -18,11 +18,18 @@ MARKED = {
 
 
 def show_results(
-    console: Terminal, results: Sequence[Result], release: Release, only: Collection[str] = (), others: int = 0
+    console: Terminal,
+    results: Sequence[Result],
+    release: Release,
+    only: Collection[str] = (),
+    others: int = 0,
+    *,
+    named: bool = False,
 ) -> None:
     """A line for each question, the worst last, so that they are seen; and which attacks had none.
 
-    `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had.
+    `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had;
+    `named` whether a person column was named.
     """
     grid = Grid(
         "attack", "question", "right", "interval", "blind", "worst", "promised", "", "weakest", right=(2, 4, 5, 6)
@@ -53,7 +60,7 @@ def show_results(
             len(results),
             wrap=False,
         )
-    for said, names in _silent({result.attack for result in results}, release, only, others).items():
+    for said, names in _silent({result.attack for result in results}, release, only, others, named).items():
         if names:
             console.say("[dim]{} {}.[/]", said, ", ".join(names))
     console.say(
@@ -63,13 +70,17 @@ def show_results(
         console.say("  [dim]{}[/]", note, wrap=False)
 
 
-def _silent(heard: Collection[str], release: Release, only: Collection[str], others: int) -> dict[str, list[str]]:
+def _silent(
+    heard: Collection[str], release: Release, only: Collection[str], others: int, named: bool
+) -> dict[str, list[str]]:
     """The attacks that were asked for and have no result, by why they have none."""
     asked = {name: one for name, one in attacks().items() if name not in heard and (not only or name in only)}
     applied = [name for name, one in asked.items() if one.applies(release)]
     lonely = [name for name in applied if name in ELSEWHERE and not others]
+    nameless = [name for name in applied if name == persons.ATTACK.name and not named]
     return {
         "Nothing to attack here for": [name for name in asked if name not in applied],
         "Not run without another release (--other DIR):": lonely,
-        "Nothing found by": [name for name in applied if name not in lonely],
+        "Not run without the person column (--person COLUMN):": nameless,
+        "Nothing found by": [name for name in applied if name not in (*lonely, *nameless)],
     }

@@ -148,6 +148,10 @@ def attack(
         list[Path] | None,
         typer.Option(metavar="DIR", help="Another release of the same people, to intersect; repeatable."),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The person column of the original: attack several rows of one person."),
+    ] = None,
     sample: Annotated[int, typer.Option(min=1, help="People attacked, where all would take too long.")] = 20_000,
     explain: Annotated[
         str | None, typer.Option(metavar="GROUP", help="Walk through one group in words: 118, t1:118 or slice_1:118.")
@@ -160,16 +164,17 @@ def attack(
     """What adversaries get from a release, beside what was promised and the best blind guess."""
     from pluralis.attacks import Options
     from pluralis.attacks import attack as run_attacks
+    from pluralis.attacks.persons import persons_of
     from pluralis.attacks.walk import walk
     from pluralis.present.attacked import show_results
     from pluralis.publish import keep_results
     from pluralis.reading import read_release
 
     if explain is not None:
-        if original is not None or only or other:
+        if original is not None or only or other or person is not None:
             raise PolicyError(
-                "--explain walks through one group without the original. Leave out --original, --attack and --other, "
-                "or leave out --explain."
+                "--explain walks through one group without the original. Leave out --original, --attack, --other and "
+                "--person, or leave out --explain."
             )
         steps = walk(read_release(folder, limit=gib(limit)), explain)
         print_json({"group": explain, "steps": steps}) if as_json else print_lines(*steps)
@@ -179,13 +184,14 @@ def attack(
     with progress():
         release, table = read_release(folder, limit=gib(limit)), read(original, encoding, separator)
         others = tuple(read_release(path, limit=gib(limit)) for path in other or ())
-        options = Options(sample=sample, folder=folder, others=others)
+        persons = None if person is None else persons_of(table, person, release)
+        options = Options(sample=sample, folder=folder, others=others, persons=persons)
         results = run_attacks(release, table, only=only or (), options=options)
         keep_results(folder, results)
     if as_json:
         print_json({"results": [result.to_dict() for result in results]})
     else:
-        show_results(terminal(), results, release, only or (), len(others))
+        show_results(terminal(), results, release, only or (), len(others), named=person is not None)
     if any(result.breach for result in results):
         raise typer.Exit(1)
 
