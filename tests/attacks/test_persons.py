@@ -279,9 +279,8 @@ def test_the_measured_figure_stands_in_breaks() -> None:
     assert each.targets == 1_100
     right = f"{100 * each.success:.0f} %"
     assert said == (
-        "several rows of one person: each is protected on its own; whoever finds all can intersect their groups: "
-        f"{right} of their rows guessed right in disease, above the 50 % of one row ({right} of people who have the "
-        f"same in all), blind guess {100 * each.blind:.0f} %"
+        f"several rows of one person: {right} of rows guessed right in disease by intersecting groups, above the 50 % "
+        f"of one row, {right} where all have one value; blind guess {100 * each.blind:.0f} %"
     )
 
 

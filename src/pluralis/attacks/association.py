@@ -71,7 +71,7 @@ class Association(Attack):
     name: ClassVar[str] = "association"
     title: ClassVar[str] = "association: how secrets that are published apart go together"
     reference: ClassVar[str] = "Dempster, Laird and Rubin 1977"
-    gets: ClassVar[str] = "people guessed right in their {question}"
+    gets: ClassVar[str] = "guesses right of people's {question}"
 
     def applies(self, release: Release) -> bool:
         said = said_by(release)
@@ -301,10 +301,10 @@ def _weighed(release: Release, one: Told, others: Sequence[Told], seed: int) -> 
 
 
 def _joint_cells(pairs: Pairs, joint: Reals) -> Cells:
-    """What each row says of pairs of values; rows beyond CELLS say nothing."""
+    """What each row says of pairs of values; rows beyond PAIRS of them say nothing."""
     size = (pairs.one.end - pairs.one.begin) * (pairs.other.end - pairs.other.begin)
     ends = np.cumsum(size)
-    kept = int(np.searchsorted(ends, CELLS, side="right"))
+    kept = int(np.searchsorted(ends, PAIRS, side="right"))
     code, share = np.empty(int(ends[kept - 1]) if kept else 0, np.int32), np.empty(int(ends[kept - 1]) if kept else 0)
     weigh_pairs(pairs.one, pairs.other, joint, ends[:kept] - size[:kept], code, share)
     told = (pairs.of_row >= 0) & (pairs.of_row < kept)
@@ -371,7 +371,7 @@ def _known(
         pairs = _pairs(one, _beside(one, other, linked))
         cells = _joint_cells(pairs, _joint(release, one, other, pairs, options.seed))
         apart = _joint_cells(pairs, np.outer(one.overall, other.overall))
-        how = f"knowing {other.said.attribute} and how they go together in all rows"
+        how = f"knowing {other.said.attribute} and how both go together"
         found.append(_scored(release, one, cells, apart, original, options, other=other, how=how))
     yield from (result for result in found if result.promised is not None)
     if free := [result for result in found if result.promised is None]:

@@ -58,7 +58,7 @@ class Persons(Attack):
     name: ClassVar[str] = "persons"
     title: ClassVar[str] = "several rows of one person, taken together"
     reference: ClassVar[str] = "Ganta et al. 2008"
-    gets: ClassVar[str] = "people guessed right in their {question}"
+    gets: ClassVar[str] = "guesses right of people's {question}"
 
     def applies(self, release: Release) -> bool:
         return bool(release.manifest.parameters.get("persons")) and bool(said_by(release))

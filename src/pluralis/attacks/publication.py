@@ -110,26 +110,22 @@ def _sentence(of: str, result: Result, people: int) -> str:
 
 
 def _several_rows(release: Release, results: Sequence[Result]) -> Iterator[str]:
-    """What all rows of a person tell together, where PEOPLE or more have several; else nothing is added to that they
-    can be intersected.
+    """What all rows of a person tell together of each attribute, where PEOPLE or more have several; else nothing is
+    added to that they can be intersected.
     """
-    told = []
+    where = "sets" if release.kind == "candidates" else "groups"
     for name in dict.fromkeys(result.attribute for result in results if result.targets >= PEOPLE):
         mine = [result for result in results if result.attribute == name and result.targets >= PEOPLE]
         each = [result for result in mine if not result.question.endswith(persons.ONE_VALUE)]
         best = max(each, key=lambda result: result.success)
         if not best.above_chance:
             continue
-        said = f"{percent(best.success)} of their rows guessed right in {name}"
+        said = f"{percent(best.success)} of rows guessed right in {name} by intersecting {where}"
         if best.oftener or best.breach:
             said += f", above the {percent(best.promised or 0.0)} of one row"
         if one := [result.success for result in mine if result.question.endswith(persons.ONE_VALUE)]:
-            said += f" ({percent(max(one))} of people who have the same in all)"
-        told.append(f"{said}, blind guess {percent(best.blind)}")
-    if told:
-        where = "sets" if release.kind == "candidates" else "groups"
-        said = "each is protected on its own; whoever finds all can intersect their"
-        yield f"{SEVERAL}: {said} {where}: {'; '.join(told)}"
+            said += f", {percent(max(one))} where all have one value"
+        yield f"{SEVERAL}: {said}; blind guess {percent(best.blind)}"
 
 
 def percent(share: float) -> str:
