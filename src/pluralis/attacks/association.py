@@ -22,8 +22,9 @@ Exposed     candidates, decomposed, sliced, unlinked bucketized and generalized 
             errors), where that is more than row by row.
 Exact       the step itself. Pairs are learnt from at most PAIRS pairs of values, of rows drawn at random; attributes
             with more than DOMAIN pairs of values (KNOWN, where one is known) are not asked about; people are a sample
-            above `sample`. Groups are weighed row by row: that each value of a group is held as often as counted is
-            not used again. A joint sensitive table of a decomposed release is taken as it is: nothing is to be learnt.
+            above `sample`. Of multi releases the second question is asked where a claim bounds it. Groups are weighed
+            row by row: that each value of a group is held as often as counted is not used again. A joint sensitive
+            table of a decomposed release is taken as it is: nothing is to be learnt.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ from pluralis.estimate.candidates import Candidates
 from pluralis.kernels.association import Side, learn_pairs, weigh_by_other, weigh_pairs
 from pluralis.release import Release
 
-STEPS = 300
-STABLE = 1e-6  # by which the log likelihood of a row grows in the last step
-PAIRS = 4_000_000  # of values, in all lines that are learnt from
+STEPS = 200
+STABLE = 1e-5  # by which the log likelihood of a row grows in the last step
+PAIRS = 1_000_000  # of values, in all lines that are learnt from
 LINES = 100_000  # that are learnt from
+ASKED = 4_000_000  # of values, in all lines that people are guessed by
 DOMAIN = 4_000_000  # pairs of values that two attributes may have
 KNOWN = 20_000  # the same where one of them is known
 NOTHING_LEARNT = "how secrets go together tells no more"
@@ -79,10 +81,13 @@ class Association(Attack):
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> list[Result]:
         told = [Told.of(release, said) for said in said_by(release)]
-        results = []
+        joints, results = Joints(release, options.seed), list[Result]()
         for one in told:
-            hidden = _hidden(release, one, told, original, options)
-            results += [*([hidden] if hidden is not None else []), *_known(release, one, told, original, options)]
+            hidden = _hidden(release, one, told, joints, original, options)
+            results += [
+                *([hidden] if hidden is not None else []),
+                *_known(release, one, told, joints, original, options),
+            ]
         return results
 
 
@@ -248,17 +253,29 @@ def _stated(release: Release, one: Said, other: Said) -> Reals | None:
     return stated
 
 
-def _joint(release: Release, one: Told, other: Told, pairs: Pairs, seed: int) -> Reals:
-    """[a, b]: how common pairs of values are, as the release says or as all rows show."""
-    stated = _stated(release, one.said, other.said)
-    return learn(_some(pairs, seed), one.overall, other.overall) if stated is None else stated
+class Joints:
+    """How common pairs of values are, as a release says or as all its rows show; each pair is learnt once."""
+
+    def __init__(self, release: Release, seed: int) -> None:
+        self.release, self.seed = release, seed
+        self.found: dict[tuple[tuple[str, str], tuple[str, str]], Reals] = {}
+
+    def of(self, one: Told, other: Told, pairs: Pairs) -> Reals:
+        """[a, b]: how common it is that a row has a and b."""
+        asked = (one.said.table, one.said.attribute), (other.said.table, other.said.attribute)
+        if asked not in self.found:
+            joint = _stated(self.release, one.said, other.said)
+            if joint is None:
+                joint = learn(_some(pairs, self.seed), one.overall, other.overall)
+            self.found[asked], self.found[asked[::-1]] = joint, joint.T.copy()
+        return self.found[asked]
 
 
 # what follows for people ----------------------------------------------------------------------------------------
 
 
 def _messages(
-    release: Release, one: Told, others: Sequence[Told], cells: Cells, seed: int
+    release: Release, one: Told, others: Sequence[Told], cells: Cells, joints: Joints
 ) -> Iterator[tuple[str, Reals]]:
     """For each other attribute how likely each cell makes what its row says of that; nothing where it is too much."""
     held = cells.end - cells.begin
@@ -267,7 +284,7 @@ def _messages(
         if linked is None or _pairs_of_values(one, other) > DOMAIN:
             continue
         pairs = _pairs(one, _beside(one, other, linked))
-        joint = _joint(release, one, other, pairs, seed)
+        joint = joints.of(one, other, pairs)
         of = joint.sum(axis=1, keepdims=True)
         given = np.where(of > 0, joint / np.where(of > 0, of, 1.0), other.overall)
         width = pairs.one.end - pairs.one.begin
@@ -282,7 +299,7 @@ def _messages(
         yield f"{other.said.attribute}{where}", message
 
 
-def _weighed(release: Release, one: Told, others: Sequence[Told], seed: int) -> tuple[Cells, list[str]]:
+def _weighed(release: Release, one: Told, others: Sequence[Told], joints: Joints) -> tuple[Cells, list[str]]:
     """What each row says by all that is told of its other attributes, and which these are."""
     whole = of_groups(one.said)
     within = np.cumsum(whole.end - whole.begin) <= CELLS  # rows beyond stay as their groups are
@@ -290,7 +307,7 @@ def _weighed(release: Release, one: Told, others: Sequence[Told], seed: int) -> 
     held = mine.end - mine.begin
     entry, row = ranges(mine.begin, held), np.repeat(np.arange(held.size), held)
     share, names = whole.share[entry], []
-    for name, message in _messages(release, one, others, mine, seed):
+    for name, message in _messages(release, one, others, mine, joints):
         names.append(name)
         share = share * message
         total = np.bincount(row, share, held.size)[row]
@@ -301,10 +318,10 @@ def _weighed(release: Release, one: Told, others: Sequence[Told], seed: int) -> 
 
 
 def _joint_cells(pairs: Pairs, joint: Reals) -> Cells:
-    """What each row says of pairs of values; rows beyond PAIRS of them say nothing."""
+    """What each row says of pairs of values; rows beyond ASKED of them say nothing."""
     size = (pairs.one.end - pairs.one.begin) * (pairs.other.end - pairs.other.begin)
     ends = np.cumsum(size)
-    kept = int(np.searchsorted(ends, PAIRS, side="right"))
+    kept = int(np.searchsorted(ends, ASKED, side="right"))
     code, share = np.empty(int(ends[kept - 1]) if kept else 0, np.int32), np.empty(int(ends[kept - 1]) if kept else 0)
     weigh_pairs(pairs.one, pairs.other, joint, ends[:kept] - size[:kept], code, share)
     told = (pairs.of_row >= 0) & (pairs.of_row < kept)
@@ -346,13 +363,13 @@ def scored(
 
 
 def _hidden(
-    release: Release, one: Told, told: Sequence[Told], original: pl.DataFrame, options: Options
+    release: Release, one: Told, told: Sequence[Told], joints: Joints, original: pl.DataFrame, options: Options
 ) -> Result | None:
     """Nothing is known but quasi values: each row is weighed by what it says of its other attributes."""
     others = [other for other in told if _linked(release, one.said, other.said) is not None and not _alike(one, other)]
     if not others:
         return None
-    cells, names = _weighed(release, one, others, options.seed)
+    cells, names = _weighed(release, one, others, joints)
     left = [other.said.attribute for other in others if _pairs_of_values(one, other) > DOMAIN]
     note = f"; too many pairs of values with {', '.join(left)}" if left else ""
     how = f"by how it goes with {', '.join(names)} in all rows" if names else "by itself"
@@ -360,16 +377,22 @@ def _hidden(
 
 
 def _known(
-    release: Release, one: Told, told: Sequence[Told], original: pl.DataFrame, options: Options
+    release: Release, one: Told, told: Sequence[Told], joints: Joints, original: pl.DataFrame, options: Options
 ) -> Iterator[Result]:
-    """Another secret is known, too: whatever is promised, and else the one that tells most."""
-    found = []
+    """Another secret is known, too: whatever is promised, and else the one that tells most.
+
+    Of several tables only what is promised: people may be many rows there, which takes long.
+    """
+    found, claims = [], release.manifest.claims
     for other in told:
         linked = _linked(release, one.said, other.said)
         if linked is None or _pairs_of_values(one, other) > KNOWN:
             continue
+        known = [*quasi_of(release), other.said.attribute]
+        if release.kind == "multi" and row_bound(claims, one.said.attribute, known)[0] is None:
+            continue
         pairs = _pairs(one, _beside(one, other, linked))
-        cells = _joint_cells(pairs, _joint(release, one, other, pairs, options.seed))
+        cells = _joint_cells(pairs, joints.of(one, other, pairs))
         apart = _joint_cells(pairs, np.outer(one.overall, other.overall))
         how = f"knowing {other.said.attribute} and how both go together"
         found.append(_scored(release, one, cells, apart, original, options, other=other, how=how))
