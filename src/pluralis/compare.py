@@ -19,9 +19,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
 
 from pluralis import __version__
 from pluralis.attribute import FileHierarchy
@@ -281,8 +282,9 @@ def compare(
     kept = Remembered() if cache else None
     largest: Mapping[str, int] = {}
     if ls:
-        largest = _recalled(kept, table.key("largest l", policy), table.largest)
-    rows = int(_recalled(kept, table.key("rows", policy), lambda: table.frame.height))
+        largest = _recalled(kept, table.key("largest l", policy), dict[str, int], table.largest)
+        largest = largest if set(policy.sensitive) <= set(largest) else table.largest()  # what was kept is damaged
+    rows = _recalled(kept, table.key("rows", policy), int, lambda: table.frame.height)
     asked: list[tuple[int | None, Policy]] = []
     for l in dict.fromkeys(ls):
         changed = with_l(policy, l, largest)
@@ -293,13 +295,12 @@ def compare(
     tasks = [(l, base.override(method=method)) for method in chosen for l, base in asked]
     keys = [table.key("trial", one, *some) for _, one in tasks]
     late = [digest(key, f"within {limit:g} s") for key in keys]
-    found = (
-        {}
-        if kept is None
-        else {
-            i: Trial.of(old) for i in range(len(tasks)) if (old := kept.get(keys[i]) or kept.get(late[i])) is not None
-        }
-    )
+    found: dict[int, Trial] = {}
+    for i, (l, one) in enumerate(tasks):
+        for key in (keys[i], late[i]) if kept is not None else ():
+            old = _shaped(Trial, kept.get(key)) if kept is not None else None
+            if old is not None and (old.method, old.l) == (one.publish.method, l):
+                found.setdefault(i, old)
     missing = [i for i in range(len(tasks)) if i not in found]
     with stage("trying methods") as done:
         for at, trial in _tried(table, [tasks[i] for i in missing], some, workers, limit):
@@ -323,14 +324,25 @@ class _Late(str):
     __slots__ = ()
 
 
-def _recalled(kept: Remembered | None, key: str, work_out: Callable[[], Any]) -> Any:
+T = TypeVar("T")
+
+
+def _recalled(kept: Remembered | None, key: str, shape: type[T], work_out: Callable[[], T]) -> T:
     if kept is None:
         return work_out()
-    found = kept.get(key)
+    found = _shaped(shape, kept.get(key))
     if found is None:
         found = work_out()
         kept.put(key, found)
     return found
+
+
+def _shaped(shape: type[T], kept: object) -> T | None:
+    """What is kept, if it has the shape that it was kept in. Else it is damaged, and worked out again."""
+    try:
+        return None if kept is None else TypeAdapter(shape).validate_python(kept)
+    except ValidationError:
+        return None
 
 
 def _checked(methods: Collection[str], ls: Sequence[int], target: str) -> list[str]:

@@ -12,7 +12,7 @@ Key        the test key, so that the same table and policy give the same figures
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -120,17 +120,6 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Trial:
-        """A trial from what `to_dict` made of it."""
-        measured = data["measured"]
-        if measured is None:
-            return cls(data["method"], data["l"], refused=data["refused"])
-        guesses = tuple(Guess(**{**guess, "adversary": tuple(guess["adversary"])}) for guess in measured["guesses"])
-        attacks = tuple(Attacked(**one) for one in measured["attacks"])
-        found = Measured(**{**measured, "guesses": guesses, "attacks": attacks})
-        return cls(data["method"], data["l"], measured=found)
 
 
 def attempt(frame: pl.DataFrame, policy: Policy, l: int | None, attacks: Sequence[str] = ()) -> Trial:
