@@ -157,6 +157,10 @@ def check_names(names: Sequence[object], where: str) -> None:
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
         if not folded:
             raise InputError(f"{where}: column {i + 1} has no name. Name every column.")
+        if name == "*" or (name.startswith("^") and name.endswith("$")) or "\0" in name:
+            raise InputError(
+                f"{where}: column {i + 1} is named {name!r}, which programs take for a pattern of names. Rename it."
+            )
         if folded in seen:
             first = seen[folded]
             both = f"columns {first + 1} and {i + 1}"

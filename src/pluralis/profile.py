@@ -79,10 +79,10 @@ def _tidy(series: pl.Series) -> pl.Series:
 
 
 def _profile_column(name: str, series: pl.Series) -> ColumnProfile:
-    counts = series.drop_nulls().value_counts(name="rows").sort(["rows", series.name], descending=[True, False])
+    counts = series.drop_nulls().value_counts(name="\0rows").sort(["\0rows", series.name], descending=[True, False])
     numbers = counts.height > 0 and bool(counts[series.name].str.contains(f"^{_SURE.pattern}$").all())
     top = counts.row(0) if counts.height else ("", 0)
-    best = largest_l(counts["rows"].to_numpy().astype(np.int64)) if counts.height else 0
+    best = largest_l(counts["\0rows"].to_numpy().astype(np.int64)) if counts.height else 0
     return ColumnProfile(
         name=name,
         type="number" if numbers else "text",

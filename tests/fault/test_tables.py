@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,11 +13,14 @@ import pytest
 from pluralis.audit import audit
 from pluralis.audit.definitions import diversity
 from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError
+from pluralis.io import read_table
 from pluralis.methods import methods
 from pluralis.metrics import measure
+from pluralis.metrics.distortion import label_distances
 from pluralis.publish import publish
 from pluralis.randomness import Key
-from tables import PATIENTS, patients_policy, policy_of
+from pluralis.release import ColumnInfo
+from tables import KEY, PATIENTS, patients_policy, policy_of
 
 AGE = {"role": "quasi", "type": "number"}
 
@@ -261,3 +265,60 @@ def test_two_left_over_rows_of_one_person_are_no_reason_to_refuse() -> None:
         release = publish(table, policy, key=Key(bytes([i] * 32)))
         assert release.manifest.suppressed == 0
         assert audit(release, allow_test=True).holds
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$", "^age$", "\0row", "a\0b"])
+def test_a_name_that_is_a_pattern_is_refused(name: str, tmp_path: Path) -> None:
+    """Polars takes such a name for other columns, too."""
+    frame = PATIENTS.rename({"gender": name})
+    with pytest.raises(InputError, match=r"pattern of names\. Rename it"):
+        read_table(frame)
+    frame.write_parquet(tmp_path / "people.parquet")
+    with pytest.raises(InputError, match="Rename it"):
+        read_table(tmp_path / "people.parquet")
+    if "\0" not in name:
+        (tmp_path / "people.csv").write_text(f"{name},disease\na,flu\n")
+        with pytest.raises(InputError, match="Rename it"):
+            read_table(tmp_path / "people.csv")
+
+
+@pytest.mark.parametrize("method", ["bsgi", "anatomy", "decomposition"])
+def test_texts_that_look_like_intervals_are_texts(method: str) -> None:
+    """Of values that begin with a bracket, none need be an interval; attacks take them for text."""
+    frame = PATIENTS.with_columns(("[" + pl.col("disease")).alias("disease"))
+    release = publish(frame, patients_policy(method=method), key=KEY, attacks=True)
+    assert audit(release, original=frame).holds
+    assert "skewness" in {result.attack for result in release.attacked or ()}
+
+
+def test_a_ragged_hierarchy_is_measured() -> None:
+    """Leaves at different depths: the first line of the tree need not be its longest."""
+    lines = (("a", "*"), ("b1", "b", "letters", "*"), ("b2", "b", "letters", "*"))
+    column = ColumnInfo(name="x", role="quasi", type="text", domain=("a", "b1", "b2"), hierarchy=lines)
+    labels = pl.Series(["a", "b1", "b", "letters", "*", None])
+    found = label_distances(labels, column, labels)
+    assert found[:2] == [0.0, 0.0]
+    assert found[-2:] == [1.0, 0.0]
+    assert 0 < found[2] < found[3] < 1
+
+
+@pytest.mark.parametrize("name", ["count", "n", "share", "rows", "value", "attribute", 'a"b', "a\nb"])
+@pytest.mark.parametrize("role", ["quasi", "plain", "sensitive"])
+@pytest.mark.parametrize("method", ["bsgi", "anatomy", "decomposition"])
+def test_a_column_may_be_called_anything_else(method: str, role: str, name: str) -> None:
+    """Or it is refused by name, where a table of this kind has such a column of its own."""
+    old = {"quasi": "age", "plain": "gender", "sensitive": "disease"}[role]
+    frame = PATIENTS.rename({old: name})
+    attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "gender": {"role": "plain"}}
+    attributes |= {"postcode": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
+    attributes[name] = attributes.pop(old)
+    policy = policy_of(attributes, others="drop", method=method)
+    if (method, role, name) in {("anatomy", "sensitive", "count"), ("decomposition", "sensitive", "count")}:
+        with pytest.raises(PolicyError, match=r"of its own\. Rename"):
+            publish(frame, policy, key=KEY)
+        return
+    release = publish(frame, policy, key=KEY, attacks=True)
+    assert audit(release, original=frame).holds
+    assert release.loss.rows == 7
+    quoted = '"' + name.replace('"', '""') + '"'
+    assert release.count(f"{quoted} IS NOT NULL").value == 7

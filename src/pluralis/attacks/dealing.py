@@ -240,11 +240,12 @@ def _held(release: Release, table: Table, numbers: pl.DataFrame) -> tuple[tuple[
             has[numbered(mine.select(GROUP), numbers), _codes(table[name], mine["value"])] = True
             sets[name] = has
         return (), sets
-    held = release.tables["microdata" if release.kind == "generalized" else "sensitive"]
-    if "count" in held.columns:
+    shown = "microdata" if release.kind == "generalized" else "sensitive"
+    held, info = release.tables[shown], release.info(shown)
+    if info.named("count"):
         held = held.select(pl.exclude("count").repeat_by("count").explode())
     apart: list[tuple[tuple[str, ...], pl.DataFrame]]
-    if "attribute" in held.columns:
+    if info.named("attribute"):
         parts = [(name, held.filter(pl.col("attribute") == name).rename({"value": name})) for name in names]
         apart = [((name,), part.sort(GROUP)) for name, part in parts]
     elif release.manifest.parameters.get("linked", True):

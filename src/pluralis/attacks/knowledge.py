@@ -296,4 +296,4 @@ class Targets:
 def blind_guess(release: Release, original: pl.DataFrame, attribute: str) -> float:
     """The share of the commonest value: the best guess of somebody who has no release and knows nothing of a person."""
     values = original_values(original, attributes_of(release)[attribute], release.manifest)
-    return float(values.value_counts()["count"].max() or 0) / max(1, values.len())  # type: ignore[arg-type]
+    return float(values.alias("\0value").value_counts()["count"].max() or 0) / max(1, values.len())  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ import polars as pl
 from pluralis.attacks.base import Attack, Options, Result, bounds
 from pluralis.attacks.holdings import AT, PEOPLE, SHARE, Held, View, secrets_of, views
 from pluralis.attacks.knowledge import Question, Targets, blind_guess, quasi_of, shares
-from pluralis.estimate.attributes import attributes_of
+from pluralis.estimate.attributes import attributes_of, holds_bins
 from pluralis.labels import read_interval
 from pluralis.release import Release
 
@@ -159,7 +159,7 @@ def _places(view: View, name: str) -> npt.NDArray[np.float64] | None:
     try:
         if info.type == "number" and not any(text.startswith("[") for text in texts):
             return np.array([float(text) for text in texts])
-        if texts and all(text.startswith("[") for text in texts):
+        if holds_bins(info):
             return np.array([sum(read_interval(text)) / 2 for text in texts])
     except ValueError:
         return None

@@ -14,6 +14,7 @@ from pluralis.estimate.subtables import subtables
 from pluralis.labels import number_text
 from pluralis.release import GROUP, Claim, Release
 
+PEOPLE = "\0people"  # how many; a column may be called people
 SHOWN = 6  # labels or values of one kind
 
 
@@ -50,8 +51,8 @@ def _steps(release: Release, table: str, number: int, claims: tuple[Claim, ...])
     else:
         yield f"{mine.height:,} published rows are in it. Nothing says which of them is the person."
     for name, counts in _secrets(release, column, number, mine):
-        total = float(counts["people"].sum())
-        top = counts.sort("people", descending=True).row(0)
+        total = float(counts[PEOPLE].sum())
+        top = counts.sort(PEOPLE, descending=True).row(0)
         exact = "people" if release.kind != "decomposed" else "values, of which nothing says how common they are"
         yield f"{name} of these {exact}: {_counted(name, counts)}."
         if release.kind != "decomposed":
@@ -80,7 +81,7 @@ def _secrets(release: Release, column: str, number: int, mine: pl.DataFrame) -> 
         rows = release.tables[info.name]
         if info.named("quasi"):
             for name in info.names("sensitive"):
-                yield name, mine[name].value_counts(name="people").sort(name)
+                yield name, mine[name].value_counts(name=PEOPLE).sort(name)
             continue
         if not info.named("group") or (column != GROUP and info.name != column.replace("group", "slice")):
             continue
@@ -90,14 +91,14 @@ def _secrets(release: Release, column: str, number: int, mine: pl.DataFrame) -> 
             for (name,), part in held.partition_by("attribute", as_dict=True).items():
                 yield (
                     str(name),
-                    part.group_by(pl.col("value").alias(str(name))).agg(people.alias("people")).sort(str(name)),
+                    part.group_by(pl.col("value").alias(str(name))).agg(people.alias(PEOPLE)).sort(str(name)),
                 )
         for name in info.names("sensitive"):
-            yield name, held.group_by(name).agg(people.alias("people")).sort(name)
+            yield name, held.group_by(name).agg(people.alias(PEOPLE)).sort(name)
 
 
 def _counted(name: str, counts: pl.DataFrame) -> str:
-    shown = [f"{_text(value)} {people:,}" for value, people in counts.select(name, "people").head(SHOWN).iter_rows()]
+    shown = [f"{_text(value)} {people:,}" for value, people in counts.select(name, PEOPLE).head(SHOWN).iter_rows()]
     return ", ".join(shown) + (f" and {counts.height - SHOWN} more" if counts.height > SHOWN else "")
 
 

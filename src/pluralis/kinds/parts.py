@@ -258,9 +258,9 @@ def column_info(column: Column, rows: Rows, policy: Policy) -> ColumnInfo:
 
 def refuse_taken_names(policy: Policy, kind: str) -> None:
     """Refuse columns that are called like one that a release of this kind has of its own."""
-    taken = (
-        [name for name in policy.sensitive if name == COUNT.name] if kind in ("bucketized", "multi", "sliced") else []
-    )
+    counted = kind in ("bucketized", "decomposed", "multi", "sliced")
+    of = policy.columns if kind == "multi" else policy.sensitive  # any attribute may be protected in some subtable
+    taken = [name for name in of if counted and name == COUNT.name]
     if kind == "sliced":
         taken += [name for name in (*policy.quasi, *policy.named("plain")) if re.fullmatch(r"group_\d+", name)]
     if taken:

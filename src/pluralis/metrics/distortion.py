@@ -26,11 +26,11 @@ def distortion(release: Release, original: pl.DataFrame) -> float:
     for info in release.manifest.tables:
         for column in info.named("quasi"):
             if not column.exact:
-                counts = release.tables[info.name][column.name].value_counts(name="rows")
+                counts = release.tables[info.name][column.name].value_counts(name="\0rows")
                 of_label = label_distances(
                     counts[column.name], column, original_values(original, column, release.manifest, in_codes=True)
                 )
-                total += sum(d * n for d, n in zip(of_label, counts["rows"].to_list(), strict=True))
+                total += sum(d * n for d, n in zip(of_label, counts["\0rows"].to_list(), strict=True))
     return total
 
 
@@ -40,11 +40,11 @@ def label_distances(labels: pl.Series, column: ColumnInfo, values: pl.Series) ->
         return _interval_distances(labels, values)
     if column.hierarchy is None:
         return [float(label is not None and (label == ALL or label.startswith("{"))) for label in labels.to_list()]
-    height = len(column.hierarchy[0])
+    height = max(map(len, column.hierarchy))  # lines of a tree whose leaves lie at different depths differ in length
     level: dict[str, int] = {}
     for line in column.hierarchy:
         for up, label in enumerate(line):
-            level[label] = max(level.get(label, 0), height - up)
+            level[label] = max(level.get(label, 0), len(line) - up if up else height)
     return [
         whd(height, 1 if label == ALL else height if label is None else level[label], height)
         for label in labels.to_list()

@@ -50,9 +50,10 @@ def estimated(shares: Mapping[str | int | float, float], column: ColumnInfo, ori
 
 def _of_numbers(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
     edges = _edges(original)
-    labels = published.value_counts(name="rows").drop_nulls()
-    ends = interval_ends(labels[published.name], (edges[0], edges[-1])).with_columns(labels["rows"])
-    after = np.diff(_rows_below(edges, *(ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "rows"))))
+    labels = published.value_counts(name="\0rows").drop_nulls()
+    ends = interval_ends(labels[published.name], (edges[0], edges[-1])).with_columns(labels["\0rows"])
+    low, high, rows = (ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "\0rows"))
+    after = np.diff(_rows_below(edges, low, high, rows))
     return _in_bins(column, edges, after / published.len(), original)
 
 

@@ -113,8 +113,8 @@ def _shown(
                 compared.pop(name, None)
             elif found > 0:
                 true = original_values(original, column, release.manifest, in_codes=True)
-                counts = rows[name].value_counts(name="rows")
-                losses = label_losses(counts[name], column, true) * counts["rows"].to_numpy()
+                counts = rows[name].value_counts(name="\0rows")
+                losses = label_losses(counts[name], column, true) * counts["\0rows"].to_numpy()
                 lost[name] = min(found, float(losses.sum() / rows.height))
                 if lost[name] < found:
                     compared[name] = distribution(rows[name], column, true)
