@@ -314,6 +314,8 @@ class _Reader:
         table, tables = self.release.tables["quasi"], self.release.tables
         rows = self.rows(table, table.columns, ["group"])
         names = [name for name in self.infos if name in self.asked and name not in table.columns]
+        if whole := self.whole_table(names):
+            return [row._replace(groups=("all",)) for row in rows], [{"all": whole}], [0]
         sizes = {group: table.filter(pl.col("group") == group).height for group in table["group"].unique()}
         primary = self.release.manifest.parameters["primary"]
         values = tables["values"]
@@ -348,6 +350,20 @@ class _Reader:
                 block[group] = Share(cells, False)
             shares.append(block)
         return rows, shares, [0] * len(shares)
+
+    def whole_table(self, names: list[str]) -> Share | None:
+        """The counts of all rows, where they tell of everything that is asked."""
+        tables = self.release.tables
+        if not names or set(names) != set(self.asked):
+            return None
+        counts = tables.get("sensitive")
+        if counts is None and len(names) == 1 and f"sensitive_{names[0]}" in tables:
+            counts = tables[f"sensitive_{names[0]}"].rename({"value": names[0]})
+        if counts is None:
+            return None
+        return Share(
+            [({n: self.cell(n, row[n]) for n in names}, row["count"]) for row in counts.iter_rows(named=True)], True
+        )
 
     def is_weighed(self, name: str) -> bool:
         return "sensitive" in self.release.tables or f"sensitive_{name}" in self.release.tables

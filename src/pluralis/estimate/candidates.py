@@ -99,7 +99,7 @@ class Candidates:
         axes = asked.axes[len(own) :]
         of = self._of_one if len(secret) == 1 else self._of_several
         value, variance, least, most = of(cells, truth, axes)
-        if least == most:
+        if least == most and abs(value - least) < 1e-9:  # else it stays unbiased, so that sums of such values are
             return interval(least, 0.0, confidence, "exact", least, most)
         variance *= max(self.drawn[name].design.effect for name in secret)
         even = any(holds_bins(self.infos[axis.attribute]) and axis.named for axis in axes)

@@ -124,8 +124,12 @@ def _split(name: str, checks: Sequence[Check], info: ColumnInfo) -> tuple[Axis, 
     place_of = {value: 2 * i + 1 for i, value in enumerate(named)}
     places = np.arange(2 * len(named) + 2)
     shape = (len(bins), places.size) if bins else places.shape
+    # a secret is never missing: such rows are refused, left out, or given a value
+    never = info.role == "sensitive" and None not in (info.domain or ())
     truths = [
-        np.broadcast_to(part, shape).ravel() for check in checks for part in _passes(check, places, place_of, bins)
+        np.broadcast_to(part, shape).ravel()
+        for check in checks
+        for part in _passes(check, places, place_of, bins, never)
     ]
     found, class_of = _distinct(np.stack(truths, axis=1))
     return Axis(name, named, class_of.reshape(shape), len(found)), found
@@ -143,12 +147,15 @@ _COMPARED: dict[str, Callable[[Ints, list[int]], Flags]] = {
 }
 
 
-def _passes(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Sequence[str]) -> Truth:
+def _passes(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Sequence[str], never: bool) -> Truth:
     """Of which places a check is true, and false; of the last one, the missing value, only IS NULL is either."""
     missing = np.asarray(places == places[-1])
     if check.comparison == "IS NULL":
         return Truth(missing, ~missing)
     passes = _compared(check, places, place_of, bins)
+    if never:  # the last place is empty; it goes with the one before it, so that nothing hangs on it
+        passes = passes[..., np.append(np.arange(places.size - 1), places.size - 2)]
+        return Truth(passes, ~passes)
     return Truth(passes & ~missing, ~passes & ~missing)
 
 

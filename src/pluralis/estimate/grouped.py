@@ -167,11 +167,21 @@ class Grouped:
             return count, 0.0, count, count
         own = [axis.attribute for axis in asked.axes if axis.attribute in self.rows.columns]
         others = tuple(axis.attribute for axis in asked.axes if axis.attribute not in self.rows.columns)
-        blocks, totals = self.blocks(others), self.totals(others)
+        blocks, totals = self.telling(own, others)
         box = asked.box()
         if box is not None:
             return self._in_box(box, own, blocks, totals)
         return self._in_any(asked, own, blocks, totals)
+
+    def telling(self, own: Sequence[str], others: tuple[str, ...]) -> tuple[Sequence[Block], Sequence[Block]]:
+        """The blocks that tell of some attributes beside rows' own, and those that narrow what is certain.
+
+        Where nothing of a row's own is asked, and one block has the counts of all rows, that one is enough.
+        """
+        blocks, totals = self.blocks(others), self.totals(others)
+        if not own and len(totals) == 1 and set(others) <= set(totals[0].values.columns):
+            return totals, ()
+        return blocks, totals
 
     # a box -----------------------------------------------------------------------------------------------------
 

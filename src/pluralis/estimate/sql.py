@@ -1,9 +1,9 @@
 """A release as a DuckDB database: the published tables, and a view of expected counts to ask in SQL.
 
 The view `expected` has a column for each attribute that was named, with the values themselves, and `count`: how many
-rows to expect with that combination. A sum over it is what `Release.count` gives for the same condition. It holds no
-intervals. Attributes are named beforehand because a view of all of them would spread every label of every row over all
-its values.
+rows to expect with that combination. A sum over it is what `Release.count` gives for the same condition; attributes of
+which no view can do so are refused. It holds no intervals. Attributes are named beforehand because a view of all of
+them would spread every label of every row over all its values.
 """
 
 from __future__ import annotations
@@ -23,10 +23,16 @@ from pluralis.estimate.grouped import Block, Coded, Grouped
 from pluralis.estimate.linked import Branch, Node
 from pluralis.estimate.members import MOST, members
 from pluralis.estimate.multi import Multi
+from pluralis.estimate.spread import Bins, Column, Intervals
+from pluralis.kernels.expect import HANDED_OUT
 from pluralis.release import Release
 
 if TYPE_CHECKING:
     import duckdb
+
+
+OWN = "pluralis"  # what columns of this module's own begin with; attributes may be called anything else
+N, SHARE, GROUP = f"{OWN} n", f"{OWN} share", f"{OWN} group"
 
 
 class Join(NamedTuple):
@@ -49,6 +55,8 @@ def to_duckdb(release: Release, *columns: str, database: str | Path = ":memory:"
     for name in columns:
         if name not in infos:
             raise QueryError(f"There is no attribute {name!r}. {did_you_mean(name, infos)}")
+        if name.casefold() == "count" or name.startswith(f"{OWN} "):
+            raise QueryError(f"{name!r}: the view has a column of this name of its own. Ask about it without SQL.")
     if len(set(columns)) < len(columns):
         raise QueryError("An attribute is named twice. Name each once.")
     if database != ":memory:" and Path(database).exists():
@@ -109,12 +117,21 @@ def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, lis
         return _candidates(estimator, own, secret)
     assert isinstance(estimator, Grouped)
     codes = {name: pl.Series(estimator.rows.codes[estimator.rows.line_of[name]]) for name in own}
-    joins = [Join(_labels(name), members(estimator.rows.columns[name]), name, name) for name in own]
-    for i, block in enumerate(estimator.blocks(secret)):
-        codes[f"group {i}"] = pl.Series(block.groups.of_row)
+    joins = [Join(_labels(name), _values(name, estimator.rows.columns[name]), name, name) for name in own]
+    blocks, totals = estimator.telling(own, secret)
+    if totals and any((block.told != HANDED_OUT).any() for block in blocks):
+        kept = ", ".join(repr(name) for name in secret)
+        raise QueryError(
+            f"{kept}: groups tell only which values may occur in them, and how often each occurs is known of the whole "
+            "table. A view cannot hold to both, so its sums would not be the counts. Ask without SQL"
+            + (f", or leave out {', '.join(map(repr, own))}." if own else ", or name one of them.")
+        )
+    for i, block in enumerate(blocks):
+        group = f"{OWN} group {i}"
+        codes[group] = pl.Series(block.groups.of_row)
         mine = [name for name in block.values.columns if name in secret]
-        joins.append(Join(f"pluralis_block_{i}", _shares(block, mine).rename({"group": f"group {i}"}), f"group {i}"))
-        joins += [Join(_labels(name), members(block.values.columns[name]), name, name) for name in mine]
+        joins.append(Join(f"pluralis_block_{i}", _shares(block, mine).rename({GROUP: group}), group))
+        joins += [Join(_labels(name), _values(name, block.values.columns[name]), name, name) for name in mine]
     return _counted(codes, estimator.count_of_rows), joins
 
 
@@ -126,10 +143,10 @@ def _across(estimator: Multi, columns: Sequence[str]) -> tuple[pl.DataFrame, lis
     rows = trees[0]
     for tree in trees[1:]:
         _require_few(rows.height * tree.height)
-        other = tree.rename({"n": "\0other"})
-        rows = rows.join(other, how="cross").with_columns(pl.col("n") * pl.col("\0other") / estimator.count_of_rows)
+        other = tree.rename({N: "\0other"})
+        rows = rows.join(other, how="cross").with_columns(pl.col(N) * pl.col("\0other") / estimator.count_of_rows)
         rows = rows.drop("\0other")
-    joins = [Join(_labels(name), members(teller[name].columns[name]), name, name) for name in columns]
+    joins = [Join(_labels(name), _values(name, teller[name].columns[name]), name, name) for name in columns]
     return rows, joins
 
 
@@ -137,29 +154,29 @@ def _product(branch: Branch, teller: Mapping[str, Node]) -> pl.DataFrame:
     """Combinations of the codes that a branch is asked about with their number `n`, by class of the link above it."""
     node = branch.node
     asked = [name for name, of in teller.items() if of is node]
-    lines = pl.DataFrame([pl.Series(name, node.codes[name]) for name in asked] + [pl.Series("n", node.weight)])
+    lines = pl.DataFrame([pl.Series(name, node.codes[name]) for name in asked] + [pl.Series(N, node.weight)])
     keys = [f"\0{i}" for i in range(len(branch.below))]
     links = {key: below.up for key, below in zip(keys, branch.below, strict=True)} | {"\0up": branch.up}
     lines = lines.with_columns(pl.Series(key, link.classes(node)) for key, link in links.items() if link is not None)
-    rows = lines.group_by(pl.exclude("n")).agg(pl.col("n").sum())
+    rows = lines.group_by(pl.exclude(N)).agg(pl.col(N).sum())
     for key, below in zip(keys, branch.below, strict=True):
         assert below.up is not None
         told = _shares_of_classes(_product(below, teller), rows[key]).rename({"\0up": key})
         _require_few(int(rows.join(told.group_by(key).len("\0len"), on=key)["\0len"].sum()))
-        rows = rows.join(told, on=key).with_columns(pl.col("n") * pl.col("\0share")).drop("\0share", key)
-    return rows.group_by(pl.exclude("n")).agg(pl.col("n").sum())
+        rows = rows.join(told, on=key).with_columns(pl.col(N) * pl.col("\0share")).drop("\0share", key)
+    return rows.group_by(pl.exclude(N)).agg(pl.col(N).sum())
 
 
 def _shares_of_classes(told: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
     """The combinations of each class by their share of it; in a class that nobody is in, as in all."""
-    share = (pl.col("n") / pl.col("n").sum().over("\0up")).alias("\0share")
-    found = told.with_columns(share).drop("n")
+    share = (pl.col(N) / pl.col(N).sum().over("\0up")).alias("\0share")
+    found = told.with_columns(share).drop(N)
     empty = classes.unique().filter(~classes.unique().is_in(told["\0up"].unique().implode())).to_frame("\0up")
     if not empty.height:
         return found
-    whole = told.group_by(pl.exclude("n", "\0up")).agg(pl.col("n").sum())
+    whole = told.group_by(pl.exclude(N, "\0up")).agg(pl.col(N).sum())
     _require_few(empty.height * whole.height)
-    shares = whole.with_columns((pl.col("n") / pl.col("n").sum()).alias("\0share")).drop("n")
+    shares = whole.with_columns((pl.col(N) / pl.col(N).sum()).alias("\0share")).drop(N)
     return pl.concat([found, shares.join(empty, how="cross").select(found.columns)])
 
 
@@ -174,59 +191,69 @@ def _require_few(lines: int) -> None:
 def _candidates(estimator: Candidates, own: Sequence[str], secret: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
     frame = pl.DataFrame(
         [pl.Series(name, estimator.rows.codes[estimator.rows.line_of[name]]) for name in own]
-        + [pl.Series(f"member of {name}", estimator.drawn[name].sets).arr.to_list() for name in secret]
+        + [pl.Series(f"{OWN} member of {name}", estimator.drawn[name].sets).arr.to_list() for name in secret]
     )
-    joins = [Join(_labels(name), members(estimator.rows.columns[name]), name, name) for name in own]
+    joins = [Join(_labels(name), _values(name, estimator.rows.columns[name]), name, name) for name in own]
     for name in secret:
         drawn = estimator.drawn[name]
-        frame = frame.explode(f"member of {name}")
+        frame = frame.explode(f"{OWN} member of {name}")
         design = drawn.design
         scores = np.array([design.scores(unit) for unit in np.eye(design.m)])  # [value, member]
         weights = pl.DataFrame(
             {
-                f"member of {name}": np.tile(np.arange(design.m, dtype=np.int32), design.m),
+                f"{OWN} member of {name}": np.tile(np.arange(design.m, dtype=np.int32), design.m),
                 name: np.repeat(drawn.place, design.m),
-                "share": scores.ravel(),
+                SHARE: scores.ravel(),
             }
         )
-        joins.append(Join(f"pluralis_scores_{len(joins)}", weights, f"member of {name}"))
-        joins.append(Join(_labels(name), members(drawn.values), name, name))
+        joins.append(Join(f"pluralis_scores_{len(joins)}", weights, f"{OWN} member of {name}"))
+        joins.append(Join(_labels(name), _values(name, drawn.values), name, name))
     if not frame.width:
-        return pl.DataFrame({"n": [estimator.count_of_rows]}), joins
-    return frame.group_by(frame.columns).agg(pl.len().alias("n")), joins
+        return pl.DataFrame({N: [estimator.count_of_rows]}), joins
+    return frame.group_by(frame.columns).agg(pl.len().alias(N)), joins
 
 
 def _counted(codes: Mapping[str, pl.Series], rows: int) -> pl.DataFrame:
     if not codes:
-        return pl.DataFrame({"n": [rows]})
+        return pl.DataFrame({N: [rows]})
     frame = pl.DataFrame(codes)
-    return frame.group_by(frame.columns).agg(pl.len().alias("n"))
+    return frame.group_by(frame.columns).agg(pl.len().alias(N))
 
 
 def _shares(block: Block, names: Sequence[str]) -> pl.DataFrame:
-    """`group`, codes of some attributes, `share` of the group's values."""
+    """The group, codes of some attributes, the share of the group's values."""
     groups = np.repeat(np.arange(block.starts.size - 1, dtype=np.int32), np.diff(block.starts))
     values: Coded = block.values
     frame = pl.DataFrame(
-        {"group": groups, **{name: values.codes[values.line_of[name]] for name in names}, "count": block.counts}
+        {GROUP: groups, **{name: values.codes[values.line_of[name]] for name in names}, N: block.counts}
     )
-    counted = frame.group_by("group", *names).agg(pl.col("count").sum())
-    return counted.select("group", *names, share=pl.col("count") / pl.col("count").sum().over("group"))
+    counted = frame.group_by(GROUP, *names).agg(pl.col(N).sum())
+    return counted.select(GROUP, *names, (pl.col(N) / pl.col(N).sum().over(GROUP)).alias(SHARE))
+
+
+def _values(name: str, column: Column) -> pl.DataFrame:
+    """What the labels of an attribute stand for, if they can be listed."""
+    if isinstance(column, (Intervals, Bins)) and column.low.dtype != np.int64 and (column.high > column.low).any():
+        raise QueryError(
+            f"{name!r} has numbers that are not whole, in intervals: a view would need every number in them. "
+            "Leave it out, or ask without SQL."
+        )
+    return members(column)
 
 
 def _view(columns: Sequence[str], joins: Iterable[Join]) -> str:
-    shares, tables = ["r.n"], ["pluralis_rows r"]
+    shares, tables = [f"r.{_quoted(N)}"], ["pluralis_rows r"]
     shown: dict[str, str] = {}
     source = dict[str, str]()  # which table has a column to join on
     for i, join in enumerate(joins):
         left = f"{source.get(join.on, 'r')}.{_quoted(join.on)}"
         right = "code" if join.attribute else join.on
         tables.append(f"JOIN {_quoted(join.table)} t{i} ON {left} = t{i}.{_quoted(right)}")
-        shares.append(f"t{i}.share")
+        shares.append(f"t{i}.share" if join.attribute else f"t{i}.{_quoted(SHARE)}")
         if join.attribute:
             shown[join.attribute] = f"t{i}.value AS {_quoted(join.attribute)}"
         else:
-            source |= {name: f"t{i}" for name in join.rows.columns if name not in (join.on, "share")}
+            source |= {name: f"t{i}" for name in join.rows.columns if name not in (join.on, SHARE)}
     chosen = "".join(f"{shown[name]}, " for name in columns)
     grouped = " GROUP BY ALL" if columns else ""
     return f"CREATE VIEW expected AS SELECT {chosen}sum({' * '.join(shares)}) AS count FROM {' '.join(tables)}{grouped}"
