@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -296,10 +297,10 @@ def compare(
     keys = [table.key("trial", one, *some) for _, one in tasks]
     late = [digest(key, f"within {limit:g} s") for key in keys]
     found: dict[int, Trial] = {}
-    for i, (l, one) in enumerate(tasks):
+    for i, (level, one) in enumerate(tasks):
         for key in (keys[i], late[i]) if kept is not None else ():
             old = _shaped(Trial, kept.get(key)) if kept is not None else None
-            if old is not None and (old.method, old.l) == (one.publish.method, l):
+            if old is not None and (old.method, old.l) == (one.publish.method, level):
                 found.setdefault(i, old)
     missing = [i for i in range(len(tasks)) if i not in found]
     with stage("trying methods") as done:
@@ -340,7 +341,7 @@ def _recalled(kept: Remembered | None, key: str, shape: type[T], work_out: Calla
 def _shaped(shape: type[T], kept: object) -> T | None:
     """What is kept, if it has the shape that it was kept in. Else it is damaged, and worked out again."""
     try:
-        return None if kept is None else TypeAdapter(shape).validate_python(kept)
+        return None if kept is None else TypeAdapter(shape).validate_json(json.dumps(kept), strict=True)
     except ValidationError:
         return None
 
