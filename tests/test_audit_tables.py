@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
+from pluralis.audit import Finding, audit
 from pluralis.publish import publish
 from pluralis.randomness import Key
-from pluralis.release import ColumnInfo, Manifest, Release
+from pluralis.release import ColumnInfo, Manifest, Release, canonical_order
 from tables import policy_of
 
 PEOPLE = pl.DataFrame(
@@ -164,3 +165,88 @@ def test_a_lower_l_leaves_out_no_more(method: str) -> None:
         release = publish(table, policy_of(attributes, method=method, suppress=0.6), key=Key.test())
         left_out.append(release.manifest.suppressed)
     assert left_out[0] <= left_out[2] + 0.01 * rows
+
+
+# secrets in the wrong groups --------------------------------------------------------------------------------------
+
+MANY = pl.DataFrame(
+    {
+        "age": range(200),
+        "ward": ["north", "south", "east", "west"] * 50,
+        "job": [f"j{i * i % 11}" for i in range(200)],
+        "pay": [500 * (i * 7 % 13) for i in range(200)],
+    }
+)
+TOLD = {"anatomy": "sensitive", "msb": "sensitive", "sloms": "slice_1", "decomposition": "values", "gd": "t1_sensitive",
+        "uad": "t1_sensitive"}  # fmt: skip
+
+
+def release_of_many(method: str, **more: Any) -> Release:
+    secret = {"role": "sensitive", "l": 2}
+    attributes: dict[str, Any] = {**QUASI, "job": secret}
+    if method not in ("anatomy", "uad"):
+        attributes["pay"] = {**secret, "type": "number", "bin": 1000}
+    if method not in ("gd", "uad"):
+        attributes["ward"] = {"role": "plain"}
+    if method == "sloms":
+        more |= {"k": 2, "options": {"slices": [["job"], ["pay"]]}}
+    rules = policy_of(attributes, method=method, others="drop", suppress=0.3, **more)
+    return publish(MANY, rules, key=Key.test(), attacks=False).spelled_out()
+
+
+def in_other_groups(release: Release, table: str, groups: list[int]) -> Release:
+    """What these groups hold, handed on by one."""
+    rows = release.tables[table]
+    moved = rows.with_columns(pl.col("group").replace(groups, [*groups[1:], groups[0]]))
+    return Release(release.manifest, {**release.tables, table: canonical_order(moved)})
+
+
+@pytest.mark.parametrize("links", [False, True])
+@pytest.mark.parametrize("method", list(TOLD))
+def test_secrets_that_stand_in_groups_of_other_people_are_found(method: str, links: bool) -> None:
+    """Each table alone, and every claim, is as it was; the original's rows are not those of the groups."""
+    linked = method in ("anatomy", "gd", "uad") or not links
+    release = release_of_many(method, **({} if linked else {"adversaries": [["age", "pay"]]}))
+    verdict = audit(release, original=MANY, allow_test=True)
+    assert verdict.holds, verdict.failures
+    told = release.tables[TOLD[method]]
+    one = told.filter(attribute=told["attribute"][0]) if "attribute" in told.columns else told
+    counted = pl.col("count").sum() if "count" in one.columns else pl.len().alias("count")
+    sizes = one.group_by("group").agg(counted).sort("group")
+    alike = sizes.filter(count=sizes["count"].mode().min())["group"].to_list()
+    # labels cover several people, of whom two groups that hold nearly the same may each be right
+    for groups in [alike] if method == "sloms" else [alike[:2], alike[:3], alike]:
+        other = in_other_groups(release, TOLD[method], groups)
+        assert audit(other, allow_test=True).holds  # the bytes alone do not tell
+        failures = audit(other, original=MANY, allow_test=True).failures
+        assert [finding.claim.rpartition(": ")[2] for finding in failures] == [
+            "the secrets of every group are those of rows of the original that can be in it"
+        ]
+        assert failures[0].witness is not None
+
+
+@pytest.mark.parametrize("method", ["anatomy", "msb", "decomposition", "sloms"])
+def test_plain_values_beside_other_people_are_found(method: str) -> None:
+    release = release_of_many(method)
+    rows = release.tables["quasi"]
+    turned = rows.with_columns(pl.col("ward").reverse())
+    other = Release(release.manifest, {**release.tables, "quasi": canonical_order(turned)})
+    assert not audit(other, original=MANY, allow_test=True).holds
+
+
+def test_what_cannot_be_decided_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = MANY.with_columns(age=pl.col("age") % 5)
+    rules = policy_of({**QUASI, "job": {"role": "sensitive", "l": 2}}, method="anatomy", others="drop")
+    release = publish(table, rules, key=Key.test(), attacks=False)
+    claim = "the secrets of every group are those of rows of the original that can be in it"
+
+    def found() -> Finding:
+        return next(one for one in audit(release, original=table, allow_test=True).findings if one.claim == claim)
+
+    assert (found().holds, found().note) == (True, "exactly")
+    monkeypatch.setattr(sys.modules["pluralis.audit.assignment"], "VARIABLES", 10)
+    assert found().holds
+    assert str(found().note).startswith("not exactly")
+    monkeypatch.setattr(sys.modules["pluralis.audit.belonging"], "PAIRS", 10)
+    assert (found().holds, found().binding, found().note) == (False, False, "not checked: too many rows look alike")
+    assert audit(release, original=table, allow_test=True).holds

@@ -122,6 +122,7 @@ class LeftOut(Attack):
             Result(
                 attack=self.name,
                 question=f"{NO}{name}, knowing {', '.join(known) or 'nothing'}, of people whom no row covers",
+                attribute=None,
                 adversary=known,
                 targets=int(gone.sum()),
                 sampled=sampled,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from pluralis.audit.belonging import belonging, told_by
 from pluralis.audit.candidates import linked_d_sa_diverse
 from pluralis.audit.judging import (
     D_SA,
@@ -56,4 +57,6 @@ def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
 
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
-    return projections(manifest, tables, original)
+    told = told_by(GROUP, info_of(manifest, "sensitive"), tables["sensitive"])
+    belongs = belonging(info_of(manifest, "quasi"), tables["quasi"], told, manifest, original)
+    return [*projections(manifest, tables, original), belongs]

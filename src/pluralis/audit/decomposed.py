@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from pluralis.audit.belonging import belonging, told_by_sets
 from pluralis.audit.bucketized import quasi_problems
 from pluralis.audit.candidates import Candidates, NotJudged, d_sa_share, judge_claim, worlds_of
-from pluralis.audit.judging import D_SA, Tables, sensitive_names, table_problems
+from pluralis.audit.judging import D_SA, Tables, info_of, sensitive_names, table_problems
 from pluralis.audit.projection import projections
 from pluralis.audit.verdict import Finding
 from pluralis.errors import ReleaseError
@@ -88,4 +89,8 @@ def _finding(claim: Claim, result: Candidates) -> Finding:
 
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
-    return projections(manifest, tables, original)
+    quasi = tables["quasi"]
+    sizes = dict(quasi.group_by(GROUP).len().rows())
+    told = told_by_sets(tables["values"], manifest.parameters["primary"], sizes)
+    belongs = belonging(info_of(manifest, "quasi"), quasi, told, manifest, original)
+    return [*projections(manifest, tables, original), belongs]

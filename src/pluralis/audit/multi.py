@@ -16,6 +16,7 @@ from itertools import combinations
 
 import polars as pl
 
+from pluralis.audit.belonging import belonging, told_by
 from pluralis.audit.coverage import coverage
 from pluralis.audit.judging import (
     Secrets,
@@ -216,6 +217,12 @@ def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[
             people, *found = projections(manifest.model_copy(update={"tables": (info,)}), tables, original)
         findings = findings or [people]
         findings += [_naming(info.name, finding) for finding in found]
+    for names in _tables_of_parts(manifest):
+        if len(names) > 1:
+            rows, secrets = names
+            told = told_by(GROUP, info_of(manifest, secrets), tables[secrets])
+            found = [belonging(info_of(manifest, rows), tables[rows], told, manifest, original)]
+            findings += [_naming(secrets, finding) for finding in found]
     return findings
 
 

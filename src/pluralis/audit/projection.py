@@ -1,8 +1,8 @@
 """With the original at hand: every published table, on its own, holds rows of the original and no others.
 
 A release in several tables shows projections of its original. Each is compared with the same projection of the
-original, counting how often a row occurs. That the projections belong to the same rows, group by group, would be a
-matching in three dimensions, which nobody can compute for large tables; it is not checked, and the finding says so.
+original, counting how often a row occurs. That the projections belong to the same rows, group by group, is looked at in
+`belonging`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pluralis.labels import number_texts
 from pluralis.original import original_values
 from pluralis.release import ColumnInfo, Manifest, TableInfo
 
-APART = "each table on its own; that they tell of the same rows is not checked"
+APART = "each table on its own"
 
 
 def projections(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
@@ -58,30 +58,33 @@ def _secrets(
     info: TableInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame
 ) -> Iterator[tuple[list[str], pl.DataFrame, pl.DataFrame]]:
     """(attributes, published values with their counts, true values) for whatever a table tells of sensitive ones."""
-    known = [column for table in manifest.tables for column in table.named("sensitive")]
     if info.named("sensitive"):
         columns = info.named("sensitive")
-        true = pl.DataFrame({column.name: _true(column, manifest, original) for column in columns})
+        true = pl.DataFrame({column.name: true_values(column, manifest, original) for column in columns})
         yield [column.attribute or column.name for column in columns], rows.select(*true.columns, "count"), true
     elif info.named("attribute") and info.named("count"):
         for (name,), part in rows.partition_by("attribute", as_dict=True).items():
-            column = next((column for column in known if column.attribute == name), _unknown(str(name), manifest))
-            true = _as_text(_true(column, manifest, original)).to_frame("value")
+            true = as_text(true_values(sensitive_info(str(name), manifest), manifest, original)).to_frame("value")
             yield [str(name)], part.select("value", "count"), true
 
 
-def _true(column: ColumnInfo, manifest: Manifest, original: pl.DataFrame) -> pl.Series:
+def true_values(column: ColumnInfo, manifest: Manifest, original: pl.DataFrame) -> pl.Series:
+    """The original's values of a sensitive attribute, whatever its column is called."""
     named = column.model_copy(update={"name": column.attribute or column.name})
     return original_values(original, named, manifest)
 
 
-def _unknown(name: str, manifest: Manifest) -> ColumnInfo:
-    """An attribute of which only values are published: numbers are compared as text."""
+def sensitive_info(name: str, manifest: Manifest) -> ColumnInfo:
+    """A sensitive attribute as some table describes it; where only values are published, numbers are text."""
+    for table in manifest.tables:
+        for column in table.named("sensitive"):
+            if (column.attribute or column.name) == name:
+                return column
     domain = manifest.parameters.get("domains", {}).get(name)
     return ColumnInfo.model_validate(domain) if domain else ColumnInfo(name=name, role="sensitive", type="text")
 
 
-def _as_text(series: pl.Series) -> pl.Series:
+def as_text(series: pl.Series) -> pl.Series:
     return series if series.dtype == pl.String else number_texts(series)
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from pluralis.audit.belonging import belonging, told_by
 from pluralis.audit.judging import (
     Secrets,
     Tables,
@@ -88,4 +89,7 @@ def _slices(manifest: Manifest) -> dict[str, str]:
 
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
-    return projections(manifest, tables, original)
+    slices = _slices(manifest).items()
+    told = [one for name, group in slices for one in told_by(group, info_of(manifest, name), tables[name])]
+    belongs = belonging(info_of(manifest, "quasi"), tables["quasi"], told, manifest, original)
+    return [*projections(manifest, tables, original), belongs]
