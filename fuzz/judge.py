@@ -1,0 +1,487 @@
+"""An independent, slow judge of tiny release folders: what is false in them, worked out from their bytes.
+
+It shares nothing with the audit but the definitions (docs/release.md, docs/policy.md): it reads with `slow_reader`, counts
+with dictionaries, and enumerates worlds. What it calls broken *is* broken; it may leave things undecided. So a folder
+that it calls broken and the audit passes is a fault of the audit.
+
+    form       the folder is not the one spelling of a release: something in it is neither read nor hashed
+    name       an adversary, an attribute or a column is not what it is called
+    uncovered  a protected attribute is shown where no claim speaks of it, or has no claim
+    claim      a claim is false: a posterior above 1/l, a group below k, fewer than l candidates
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from fuzz.slow_reader import Column, Folder, Row, Table, Unreadable, Value, canonical, interval, read_folder, set_members
+from fuzz.worlds import Cell, Partial, TooMany, World, highest_posterior, worlds
+
+GROUPED = ("generalized", "bucketized", "sliced")
+EPSILON = 1e-9
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Everything that is broken, by kind and place, and what could not be decided."""
+
+    broken: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
+
+
+def judge(folder: Path, known_parameters: Iterable[str]) -> Judgement:
+    """What is broken in a folder."""
+    try:
+        read = read_folder(folder, known_parameters)
+        return Judge(read).judgement()
+    except Unreadable as why:
+        return Judgement((f"form: {why}",))
+
+
+class Judge:
+    """One folder under judgement."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder, self.undecided = folder, list[str]()
+        manifest = folder.manifest
+        self.kind, self.parameters = manifest.get("kind"), manifest["parameters"]
+        self.rows, self.claims = manifest.get("rows"), manifest.get("claims")
+        self.l = self.parameters.get("l")
+        self.linked = self.parameters.get("linked", True)
+        if self.kind not in (*GROUPED, "decomposed", "candidates", "multi"):
+            raise Unreadable("a kind that there is not")
+        if type(self.rows) is not int or self.rows < 1 or not isinstance(self.claims, list) or not self.claims:
+            raise Unreadable("no rows, or no claims")
+        if not isinstance(self.l, dict) or any(type(l) is not int or l < 2 for l in self.l.values()):
+            raise Unreadable("l is not a number for each attribute")
+        if type(self.linked) is not bool:
+            raise Unreadable("linked is neither true nor false")
+        for claim in self.claims:
+            self._check(claim)
+        self.keep_case = set(self.parameters.get("case") or [])
+        self.numbers = {c.attribute for c in self._columns() if c.type == "number" and c.role in ("sensitive", "quasi")}
+        domains = self.parameters.get("domains") or {}
+        self.numbers |= {name for name, said in domains.items() if said.get("type") == "number"}
+        self.same_bins = self._overlapping()
+
+    @staticmethod
+    def _check(claim: Any) -> None:
+        knows = claim.get("adversary") if isinstance(claim, dict) else None
+        if not isinstance(knows, list) or not all(isinstance(name, str) for name in knows):
+            raise Unreadable("a claim without an adversary")
+        for key in ("l", "k"):
+            if claim.get(key) is not None and (type(claim[key]) is not int or claim[key] < 2):
+                raise Unreadable(f"a claim with a strange {key}")
+        if (claim.get("attribute") is None) == (claim.get("k") is None):
+            raise Unreadable("a claim of nothing")
+        if claim.get("attribute") is not None and claim.get("l") is None:
+            raise Unreadable("a claim without l")
+
+    def judgement(self) -> Judgement:
+        of: Callable[[], Iterator[str]] = {
+            "decomposed": self._decomposed,
+            "candidates": self._candidates,
+            "multi": self._multi,
+        }.get(self.kind, self._grouped)
+        broken = [f"form: {odd}" for odd in self.folder.odd]
+        broken += [f"name: {why}" for why in self._names()]
+        broken += [f"uncovered: {why}" for why in self._uncovered()]
+        try:
+            broken += [f"claim: {why}" for why in of()]
+        except TooMany:
+            self.undecided.append("too many worlds")
+        return Judgement(tuple(dict.fromkeys(broken)), tuple(self.undecided))
+
+    # names ------------------------------------------------------------------------------------------------------------
+
+    def _columns(self) -> Iterator[Column]:
+        return (column for table in self.folder.tables for column in table.columns)
+
+    def _names(self) -> Iterator[str]:
+        shown = {c.attribute for c in self._columns() if c.role in ("quasi", "plain", "sensitive")}
+        known = shown | set(self.l)
+        for claim in self.claims:
+            if not set(claim["adversary"]) <= known:
+                yield "an adversary knows what is no attribute"
+            if claim.get("attribute") is not None and claim["attribute"] not in known:
+                yield "a claim of what is no attribute"
+        if not set(self.l) <= known:
+            yield "l of what is no attribute"
+        for table in self.folder.tables:
+            names = [column.name for column in table.columns]
+            if len(set(names)) < len(names):
+                yield "a column stands twice"
+            for column in table.role("quasi", "plain", "sensitive"):
+                if column.name != column.attribute and not (self.kind == "decomposed" and column.name == "value"):
+                    yield "a column is called like another attribute"
+        alike = Counter(canonical(name, number=False, keep_case=False) for name in known)
+        if alike and max(alike.values()) > 1:
+            yield "two attributes are called alike"
+
+    def _uncovered(self) -> Iterator[str]:
+        """Protected attributes that stand openly, or that nobody speaks of."""
+        alike = {canonical(name, number=False, keep_case=False) for name in self.l}
+        if self.kind != "multi":
+            for column in self._columns():
+                name = canonical(column.attribute, number=False, keep_case=False)
+                if column.role in ("quasi", "plain") and name in alike:
+                    yield "a protected attribute stands openly"
+        hidden = {c.attribute for c in self._columns() if c.role == "sensitive"} if self.kind != "multi" else set[str]()
+        for table in self.folder.tables:
+            if table.role("attribute"):
+                hidden |= {str(row["attribute"]) for row in table.rows}
+        quasi = {column.attribute for column in self._columns() if column.role == "quasi"}
+        if self.kind != "multi" and hidden != set(self.l):
+            yield "other attributes are protected than are shown"
+        for name in self.l:
+            about = [set(claim["adversary"]) for claim in self.claims if claim.get("attribute") == name]
+            if not about or (self.kind != "multi" and not any(quasi <= knows for knows in about)):
+                yield "a protected attribute without a claim"
+
+    # values -----------------------------------------------------------------------------------------------------------
+
+    def canonical(self, value: Value, attribute: str) -> Value:
+        """A value as it is counted."""
+        one = canonical(value, number=attribute in self.numbers, keep_case=attribute in self.keep_case)
+        return self.same_bins.get((attribute, str(value)), one)
+
+    def _overlapping(self) -> dict[tuple[str, str], Value]:
+        """Bins of numbers that have something in common are one value; only where all values are bins."""
+        same: dict[tuple[str, str], Value] = {}
+        for attribute in self.l:
+            values = {str(value) for value in self._held(attribute)}
+            bins = {value: ends for value in values if value.startswith("[") and (ends := interval(value)) is not None}
+            if len(bins) < len(values) or len(bins) < 2:
+                continue
+            first, high = "", None
+            for value in sorted(bins, key=lambda value: bins[value]):
+                if high is None or bins[value][0] > high:
+                    first, high = value, bins[value][1]
+                high = max(high, bins[value][1])
+                same[attribute, value] = first
+        return same
+
+    def _held(self, attribute: str) -> Iterator[Value]:
+        for table in self.folder.tables:
+            for row in table.rows:
+                if table.role("attribute") and row.get("attribute") == attribute:
+                    yield row.get("value")
+            for column in table.role("sensitive"):
+                if column.attribute == attribute:
+                    for row in table.rows:
+                        cell = row[column.name]
+                        yield from cell if isinstance(cell, tuple) else (cell,)
+
+    def people(self, table: Table) -> list[Row]:
+        """A row for each person, sensitive values in canonical form; those of `value` under their attribute."""
+        counted = bool(table.role("count"))
+        rows: list[Row] = []
+        for row in table.rows:
+            times = row["count"] if counted else 1
+            if type(times) is not int or not 1 <= times <= self.rows:
+                raise Unreadable("a count that is none")
+            told = {c.attribute: self.canonical(row[c.name], c.attribute) for c in table.role("sensitive")}
+            if table.role("attribute"):
+                name = str(row["attribute"])
+                told = {name: self.canonical(row["value"], name)}
+            rest = {c.name: row[c.name] for c in table.role("quasi", "plain", "group")}
+            rows += [{**rest, **told}] * times
+        return rows
+
+    # generalized, bucketized, sliced -----------------------------------------------------------------------------------
+
+    def _grouped(self) -> Iterator[str]:
+        holders = [table for table in self.folder.tables if table.role("sensitive", "attribute")]
+        quasi = self.folder.table("microdata" if self.kind == "generalized" else "quasi")
+        if len(quasi.rows) != self.rows:
+            yield "another number of rows"
+        labels = [column.name for column in quasi.role("quasi")]
+        group_columns = [column.name for column in quasi.role("group")]
+        if any(row[name] is None for row in quasi.rows for name in group_columns):
+            yield "a row without a group"
+        for table in holders if quasi not in holders else []:
+            column = "group" if self.kind == "bucketized" else f"group_{table.name.removeprefix('slice_')}"
+            if column not in group_columns:
+                raise Unreadable("no group for a table")
+            sizes = Counter(row[column] for row in quasi.rows)
+            rows = self.people(table)
+            for name in {name for row in rows for name in row if name in self.l}:
+                if Counter(row["group"] for row in rows if name in row) != sizes:
+                    yield "counts that are not those of the groups"
+        if self.kind == "generalized":
+            for group in self._classes(quasi.rows, ["group"]).values():
+                if len({tuple(row[name] for name in labels) for row in group}) > 1:
+                    yield "one group under several labels"
+        for claim in self.claims:
+            if claim.get("k") is not None:
+                by = ["group"] if self.kind == "generalized" else labels
+                if min(map(len, self._classes(quasi.rows, by).values())) < claim["k"]:
+                    yield "a group below k"
+                continue
+            name = claim["attribute"]
+            rows = [row for table in holders for row in self.people(table) if name in row]
+            beside = [other for other in claim["adversary"] if other != name and rows and other in rows[0]]
+            if self.kind == "generalized":
+                beside = [other for other in beside if other not in labels] if self.linked else []
+            elif not all(table.role("sensitive") for table in holders if self._tells(table, name)):
+                beside = []
+            yield from self._diverse(claim, self._classes(rows, ["group", *beside]))
+        if self.kind == "sliced":
+            yield from self._across_slices(quasi, holders)
+
+    @staticmethod
+    def _tells(table: Table, attribute: str) -> bool:
+        return any(column.attribute == attribute for column in table.role("sensitive")) or bool(table.role("attribute"))
+
+    @staticmethod
+    def _classes(rows: list[Row], by: list[str]) -> dict[tuple[Value, ...], list[Row]]:
+        classes: dict[tuple[Value, ...], list[Row]] = {}
+        for row in rows:
+            classes.setdefault(tuple(row[name] for name in by), []).append(row)
+        return classes
+
+    def _diverse(self, claim: dict[str, Any], classes: dict[tuple[Value, ...], list[Row]]) -> Iterator[str]:
+        """The models of docs/policy.md, on what people of one class hold."""
+        l, c, model, name = claim["l"], claim.get("c") or 0, claim.get("model"), claim["attribute"]
+        for rows in classes.values():
+            held = sorted(Counter(row[name] for row in rows).values(), reverse=True)
+            size = sum(held)
+            entropy = -sum(n / size * math.log(n / size) for n in held)
+            kept = {
+                "frequency": held[0] * l <= size,
+                "distinct": len(held) >= l,
+                "entropy": entropy >= math.log(l) - 1e-6,
+                "recursive": held[0] < c * sum(held[l - 1 :]),
+                "unique-distinct": held[0] == 1 and l <= len(held) <= l + 1,
+            }.get(str(model))
+            if kept is None:
+                yield f"a model that this kind does not have ({model})"
+                return
+            if not kept:
+                yield f"{model} of {'everybody in a group' if len(claim['adversary']) else 'all'} does not hold"
+                return
+
+    def _across_slices(self, quasi: Table, holders: list[Table]) -> Iterator[str]:
+        """Whoever knows a value of another slice, by all worlds; people of equal labels are not told apart."""
+        secret = {c.attribute: table for table in holders for c in table.role("sensitive")}
+        labels = [column.name for column in quasi.role("quasi")]
+        for claim in self.claims:
+            name = claim.get("attribute")
+            known = [other for other in claim["adversary"] if other in secret and secret[other] is not secret.get(name)]
+            if claim.get("model") != "frequency" or not known or name not in secret or not set(labels) <= set(claim["adversary"]):
+                continue
+            tables: list[list[Partial]] = [[{k: v for k, v in row.items() if k not in ("count",)} for row in quasi.rows]]
+            for table in dict.fromkeys(secret[other] for other in (*known, name)):
+                column = f"group_{table.name.removeprefix('slice_')}"
+                wanted = [column, *(c.attribute for c in table.role("sensitive"))]
+                rows = [{**row, column: row["group"]} for row in self.people(table)]
+                tables.append([{key: row[key] for key in wanted} for row in rows])
+            posterior, count = highest_posterior(worlds(tables), [*labels, *known], str(name))
+            if count and posterior > 1 / claim["l"] + EPSILON:
+                yield "a posterior across slices"
+
+    # decomposed -------------------------------------------------------------------------------------------------------
+
+    def _decomposed(self) -> Iterator[str]:
+        quasi, values, primary = self.folder.table("quasi"), self.folder.table("values"), self.parameters.get("primary")
+        if len(quasi.rows) != self.rows:
+            yield "another number of rows"
+        if primary not in self.l:
+            raise Unreadable("no primary attribute")
+        sizes = Counter(row["group"] for row in quasi.rows)
+        sets: dict[tuple[Value, str], list[Value]] = {}
+        for row in values.rows:
+            name = str(row["attribute"])
+            sets.setdefault((row["group"], name), []).append(self.canonical(row["value"], name))
+        if {group for group, _ in sets} != set(sizes) or len(sets) != len(sizes) * len(self.l):
+            yield "sets of other groups or attributes"
+            return
+        for group, size in sizes.items():
+            if len(sets[group, primary]) < size:
+                yield "fewer primary values than rows"
+                return
+        joint = [table for table in self.folder.tables if table.name == "sensitive"]
+        marginal = {c.attribute: t for t in self.folder.tables if t.name.startswith("sensitive_") for c in t.role("sensitive")}
+        for claim in self.claims:
+            name, l = claim["attribute"], claim["l"]
+            known = sorted(set(claim["adversary"]) & set(self.l) - {name})
+            names = sorted(self.l) if joint else [name]
+            supply = self.people(joint[0]) if joint else self.people(marginal[name]) if marginal else None
+            if not joint:
+                known = []  # what is said of one attribute does not mention another
+            places = self._places(sizes, sets, names, supply, primary, known, name)
+            for held in places.values():
+                candidates = {value for world in held for value in world}
+                if len(candidates) < l:
+                    yield "fewer candidates than l"
+                    break
+                total = sum((Counter(world) for world in held), Counter[Value]())
+                provable = max(min(Fraction(world.count(v), len(world)) for world in held) for v in total)
+                if provable * l > 1:
+                    yield "a share above 1/l in every world"
+                    break
+                if claim.get("model") == "frequency" and max(total.values()) * l > total.total():
+                    yield "a posterior of the primary attribute"
+                    break
+
+    def _places(
+        self,
+        sizes: Counter[Value],
+        sets: dict[tuple[Value, str], list[Value]],
+        names: list[str],
+        supply: list[Row] | None,
+        primary: str,
+        known: list[str],
+        name: str,
+        most: int = 60_000,
+    ) -> dict[tuple[Value, ...], list[list[Value]]]:
+        """By group and known combination: what those people hold of `name`, world by world."""
+        members = [group for group, size in sizes.items() for _ in range(size)]
+        left = Counter(tuple(row[n] for n in names) for row in supply) if supply is not None else None
+        primaries = {group: Counter(sets[group, primary]) for group in sizes}
+        at_primary = names.index(primary) if primary in names else None
+        tallies: dict[tuple[Value, ...], list[list[Value]]] = {}
+        given: list[tuple[Value, ...]] = []
+        steps = 0
+
+        def serve() -> None:
+            nonlocal steps
+            steps += 1
+            if steps > most:
+                raise TooMany
+            if len(given) == len(members):
+                here: dict[tuple[Value, ...], list[Value]] = {}
+                for group, row in zip(members, given, strict=True):
+                    key = (group, *(row[names.index(k)] for k in known))
+                    here.setdefault(key, []).append(row[names.index(name)])
+                for key, held in here.items():
+                    tallies.setdefault(key, []).append(held)
+                return
+            group = members[len(given)]
+            every = list(left) if left is not None else [(value,) for value in dict.fromkeys(sets[group, names[0]])]
+            for row in every:
+                if left is not None and not left[row]:
+                    continue
+                if any(value not in sets[group, n] for value, n in zip(row, names, strict=True)):
+                    continue
+                if at_primary is not None and not primaries[group][row[at_primary]]:
+                    continue
+                if left is not None:
+                    left[row] -= 1
+                if at_primary is not None:
+                    primaries[group][row[at_primary]] -= 1
+                given.append(row)
+                serve()
+                given.pop()
+                if at_primary is not None:
+                    primaries[group][row[at_primary]] += 1
+                if left is not None:
+                    left[row] += 1
+
+        serve()
+        return tallies
+
+    # candidates -------------------------------------------------------------------------------------------------------
+
+    def _candidates(self) -> Iterator[str]:
+        table = self.folder.table("microdata")
+        if len(table.rows) != self.rows:
+            yield "another number of rows"
+        for column in table.role("sensitive"):
+            l = self.l.get(column.attribute)
+            for row in table.rows:
+                held = row[column.name]
+                if not isinstance(held, tuple):
+                    raise Unreadable("a secret that is no set")
+                counts = Counter(self.canonical(value, column.attribute) for value in held)
+                if l is not None and (len(counts) < l or max(counts.values()) * l > len(held)):
+                    yield "a set of fewer than l values"
+                    return
+
+    # multi ------------------------------------------------------------------------------------------------------------
+
+    def _multi(self) -> Iterator[str]:
+        tables = [self._partial_rows(table) for table in self.folder.tables]
+        if any(len(rows) != self.rows for rows in tables):
+            yield "another number of rows"
+            return
+        fixed = [tuple(map(str.strip, said.rpartition("->")[::2])) for said in self.parameters.get("dependencies") or []]
+        found = [world for world in worlds(tables, agree=_common) if all(_obeys(world, *of) for of in fixed)]
+        if not found:
+            self.undecided.append("no world")
+        every = set(found[0][0]) if found else set()
+        for claim in self.claims:
+            if claim.get("model") != "frequency":
+                self.undecided.append(f"model {claim.get('model')}")
+                continue
+            if claim["attribute"] in every and set(claim["adversary"]) <= every:
+                posterior, _ = highest_posterior(iter(found), claim["adversary"], claim["attribute"])
+                if posterior > 1 / claim["l"] + EPSILON:
+                    yield "a posterior over all tables"
+
+    def _partial_rows(self, table: Table) -> list[Partial]:
+        part = table.name.removesuffix("_quasi").removesuffix("_sensitive")
+        rows: list[Partial] = []
+        for row in self.people(table):
+            cells: dict[str, Cell] = {}
+            for column in table.columns:
+                if column.role == "group":
+                    cells[f"{part} group"] = row[column.name]
+                elif column.role == "sensitive":
+                    cells[column.attribute] = frozenset({row[column.attribute]})
+                elif column.role in ("quasi", "plain"):
+                    cells[column.attribute] = self._region(row[column.name], column)
+            rows.append(cells)
+        return rows
+
+    def _region(self, value: Value, column: Column) -> Hashable:
+        """The values that a cell stands for: a set of them, or the two ends of numbers."""
+        name = column.attribute
+        if column.exact or column.role == "plain" or value is None:
+            return frozenset({self.canonical(value, name)})
+        text = str(value)
+        if column.type == "number":
+            ends = interval(text)
+            whole = tuple(interval(end) for end in column.domain)
+            if ends is None and text != "*":
+                raise Unreadable("a label that is no interval")
+            if ends is None:
+                ends = (min(end[0] for end in whole if end), max(end[1] for end in whole if end))
+            return frozenset({self.canonical(str(ends[0]), name)}) if ends[0] == ends[1] else ends
+        leaves = [line[0] for line in column.hierarchy if text in line]
+        if text == "*":
+            leaves = [line[0] for line in column.hierarchy] or list(column.domain)
+        elif not leaves:
+            leaves = list(set_members(text)) if text.startswith("{") else [text]
+        return frozenset(self.canonical(leaf, name) for leaf in leaves)
+
+
+def _common(_name: str, one: Cell, other: Cell) -> Cell | None:
+    """What two regions have in common, if anything; groups are equal or not."""
+    if isinstance(one, frozenset) and isinstance(other, frozenset):
+        return (one & other) or None
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        low, high = max(one[0], other[0]), min(one[1], other[1])
+        return (low, high) if low <= high else None
+    if isinstance(one, tuple) or isinstance(other, tuple):
+        ends, values = (one, other) if isinstance(one, tuple) else (other, one)
+        assert isinstance(ends, tuple)
+        assert isinstance(values, frozenset)
+        inside = frozenset(v for v in values if (at := interval(str(v).removeprefix("number "))) and ends[0] <= at[0] <= ends[1])
+        return inside or None
+    return one if one == other else None
+
+
+def _obeys(world: World, knows: str, decides: str) -> bool:
+    """Whether what is known decides the other attribute in this world."""
+    names = [name.strip() for name in knows.split(",")]
+    if not all(name in world[0] for name in (*names, decides)):
+        return True
+    seen: dict[tuple[Cell, ...], Cell] = {}
+    return all(seen.setdefault(tuple(row[n] for n in names), row[decides]) == row[decides] for row in world)
