@@ -5,7 +5,10 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/methods/*.py src/pluralis/audit/auction.py)
 
-.PHONY: demo test lint bench docs lock clean
+SECONDS ?= 14400
+SEED    ?= $(shell date +%s)
+
+.PHONY: demo test lint bench fuzz mutants docs lock clean
 
 demo: $(VENV)/.warm-demo
 	$(BIN)/pluralis demo --out demo
@@ -17,13 +20,21 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --explicit-package-bases experiments benchmarks
+	$(BIN)/mypy --explicit-package-bases experiments benchmarks fuzz
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.warm
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.queries
 	$(BIN)/python -m benchmarks.attacks
+
+# An hour of each fuzzer, or SECONDS in all. Cases that fail are written to fuzz/found; SEED repeats a run.
+fuzz: $(VENV)/.warm
+	$(BIN)/python -m fuzz.run all --seconds $(SECONDS) --seed $(SEED)
+
+# Mutation testing of the audit, of reading releases and of randomness; hours.
+mutants: $(VENV)/.warm
+	$(BIN)/python -m fuzz.mutants
 
 # What docs show of the program is pasted by this, and a test checks that it was.
 docs: $(VENV)/.warm
@@ -55,4 +66,4 @@ lock:
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks fuzz -name __pycache__ -prune -exec rm -rf {} +

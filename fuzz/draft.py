@@ -12,6 +12,7 @@ import io
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ import polars as pl
 from pluralis.parquet import write_parquet_bytes
 from pluralis.present.readme import release_readme
 from pluralis.release import Claim, Manifest, canonical_order, claim_words
+from pluralis.rules import Rule
 
 MANIFEST, README = "manifest.json", "README.md"
 
 
 @dataclass
 class Sheet:
-    """One table: its columns by name with the type of each, and rows of cells. CSV cells are text as it stands there."""
+    """One table: its columns by name with the type of each, and rows of cells. Cells of CSV are text."""
 
     file: str
     names: list[str]
@@ -125,10 +127,8 @@ class Draft:
             _rewrite_sentences(manifest)
         _rehash(manifest, files, {sheet.file: len(sheet.rows) for sheet in self.sheets})
         readme = self.readme
-        try:
+        with suppress(Exception):  # of a manifest that is none, the README stays as it was
             readme = release_readme(Manifest.parse(to_json(manifest))).encode()
-        except Exception:  # noqa: BLE001  of a manifest that is none, the README stays as it was
-            pass
         files[README] = self.new_readme or readme
         _rehash(manifest, files, {})
         files[MANIFEST] = self.spelled or to_json(manifest)
@@ -164,12 +164,15 @@ def _spelled(manifest: Any) -> bytes:
 
 
 def _rewrite_sentences(manifest: dict[str, Any]) -> None:
-    claims = manifest.get("claims")
-    for claim in claims if isinstance(claims, list) else []:
-        try:
+    said = manifest.get("claims")
+    claims: list[dict[str, Any]] = said if isinstance(said, list) else []
+    for claim in claims:
+        with suppress(Exception):  # a claim that is none keeps its sentence
             claim["rule"] = claim_words(Claim.model_validate({**claim, "rule": ""}), str(manifest.get("kind")))
-        except Exception:  # noqa: BLE001  a claim that is none keeps its sentence
-            continue
+    with suppress(Exception):  # the rules of a multi release are its claims
+        if manifest["parameters"].get("rules"):
+            rules = (Rule(knows=tuple(sorted(c["adversary"])), protects=c["attribute"], l=c["l"]) for c in claims)
+            manifest["parameters"]["rules"] = [str(rule) for rule in rules]
 
 
 def _rewrite_domains(sheet: Sheet, columns: list[dict[str, Any]]) -> None:
@@ -199,9 +202,11 @@ def _rehash(value: Any, files: dict[str, bytes], rows: dict[str, int]) -> None:
             _rehash(inner, files, rows)
     if not isinstance(value, dict):
         return
-    _restate(value, files.get(value.get("file")) if isinstance(value.get("file"), str) else None)
-    if "rows" in value and isinstance(value.get("file"), str) and value["file"] in rows:
-        value["rows"] = rows[value["file"]]
+    file = value.get("file")
+    if isinstance(file, str):
+        _restate(value, files.get(file))
+        if "rows" in value and file in rows:
+            value["rows"] = rows[file]
     for key, inner in value.items():
         data = files.get(README)
         if "readme" in key.lower() and data is not None:

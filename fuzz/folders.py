@@ -19,13 +19,14 @@ import polars as pl
 from fuzz.draft import MANIFEST, Draft
 from fuzz.harness import Case, Fault, Outcome, raised_at, scratch, watched
 from fuzz.judge import Judgement, judge
-from fuzz.mutations import MUTATIONS
+from fuzz.mutations import every
 from fuzz.seeds import SEEDS, bytes_of, publish_all
 from pluralis import audit
 from pluralis.audit import Verdict
 from pluralis.errors import ReleaseError
 
 CERTIFICATE = "what the manifest says was measured is what its tables give"
+WORST = ("claim", "uncovered", "name", "form")  # first
 
 
 class Folders:
@@ -53,7 +54,7 @@ class Folders:
 
     def case(self, random: Random) -> Case:
         steps = random.choice([1, 1, 2, 2, 3, 4])
-        names = sorted(MUTATIONS)
+        names = list(every())
         return {
             "seed": random.choice(SEEDS).name,
             "steps": [[random.choice(names), random.randrange(2**32)] for _ in range(steps)],
@@ -63,7 +64,7 @@ class Folders:
         """The folder of a case."""
         draft = Draft.of(self.files[case["seed"]])
         for name, number in case["steps"]:
-            MUTATIONS[name](draft, Random(number))
+            every()[name](draft, Random(number))
         return draft
 
     def check(self, case: Case) -> Fault | None:
@@ -97,7 +98,7 @@ class Folders:
         kind = draft.manifest.get("kind")
         if found.broken:
             # a false claim is worse than a strange form: it names the fault
-            worst = min(found.broken, key=lambda why: (["claim", "uncovered", "name", "form"].index(why.partition(":")[0]), why))
+            worst = min(found.broken, key=lambda why: (WORST.index(why.partition(":")[0]), why))
             place = f"{kind} {worst}" if worst.startswith(("claim", "uncovered")) else worst
             return Fault("passed", place, f"{kind}; {'; '.join(found.broken)}")
         return Fault("passed", f"hidden: {draft.hidden[0]}", str(kind)) if draft.hidden else None

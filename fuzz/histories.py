@@ -31,7 +31,17 @@ from pluralis.errors import PluralisError
 
 KEY = Key(bytes(range(32)))
 NAMES = ("release", "release[1]", "release.x", "r")
-EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "fcntl.flock", "shutil.rmtree", "ctypes.dlsym"}
+EVENTS = {
+    "open",
+    "os.mkdir",
+    "os.rename",
+    "os.remove",
+    "os.rmdir",
+    "os.chmod",
+    "fcntl.flock",
+    "shutil.rmtree",
+    "ctypes.dlsym",
+}
 DONE, REFUSED, BROKEN, KILLED = 0, 3, 4, -signal.SIGKILL
 SOON = 0.25  # seconds: a little longer than saving takes
 PRIVATE_FILES = {"audit.json", "key", "policy.yaml", "report.html", "utility.json", "attack.json"}
@@ -72,9 +82,23 @@ class Histories:
         for _ in range(random.randint(2, 5)):
             writers = []
             for _ in range(random.choice([1, 1, 1, 2, 3])):
-                kill = random.choice([None, {"event": random.randrange(70)}, {"event": random.randrange(70)}, {"after": SOON * random.random()}])
-                writers.append({"name": random.choice(names), "which": random.randrange(3), "replace": random.random() < 0.6,
-                                "format": random.choice(["parquet", "csv"]), "kill": kill})  # fmt: skip
+                kill = random.choice(
+                    [
+                        None,
+                        {"event": random.randrange(70)},
+                        {"event": random.randrange(70)},
+                        {"after": SOON * random.random()},
+                    ]
+                )
+                writers.append(
+                    {
+                        "name": random.choice(names),
+                        "which": random.randrange(3),
+                        "replace": random.random() < 0.6,
+                        "format": random.choice(["parquet", "csv"]),
+                        "kill": kill,
+                    }
+                )
             steps.append(writers)
         return {"disk": random.random() < 0.3, "steps": steps}
 
@@ -90,7 +114,9 @@ class Histories:
     def check(self, case: Case) -> Fault | None:
         self.prepared  # noqa: B018  made once
         memory = in_memory()
-        place = Path(tempfile.mkdtemp(prefix="pluralis-history-", dir=None if case["disk"] or memory is None else memory))
+        place = Path(
+            tempfile.mkdtemp(prefix="pluralis-history-", dir=None if case["disk"] or memory is None else memory)
+        )
         try:
             for step in case["steps"]:
                 fault = self._step(place, step)
@@ -270,7 +296,9 @@ def _killed_at(place: Path, number: int) -> None:
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         nonlocal seen
-        if event in EVENTS and (event in ("ctypes.dlsym", "fcntl.flock") or any(str(place) in str(arg) for arg in args)):
+        if event in EVENTS and (
+            event in ("ctypes.dlsym", "fcntl.flock") or any(str(place) in str(arg) for arg in args)
+        ):
             if seen == number:
                 os.kill(os.getpid(), signal.SIGKILL)
             seen += 1

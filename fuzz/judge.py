@@ -1,8 +1,8 @@
 """An independent, slow judge of tiny release folders: what is false in them, worked out from their bytes.
 
-It shares nothing with the audit but the definitions (docs/release.md, docs/policy.md): it reads with `slow_reader`, counts
-with dictionaries, and enumerates worlds. What it calls broken *is* broken; it may leave things undecided. So a folder
-that it calls broken and the audit passes is a fault of the audit.
+It shares nothing with the audit but the definitions (docs/release.md, docs/policy.md): it reads with `slow_reader`,
+counts with dictionaries, and enumerates worlds. What it calls broken *is* broken; it may leave things undecided. So a
+folder that it calls broken and the audit passes is a fault of the audit.
 
     form       the folder is not the one spelling of a release: something in it is neither read nor hashed
     name       an adversary, an attribute or a column is not what it is called
@@ -14,14 +14,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fuzz.slow_reader import Column, Folder, Row, Table, Unreadable, Value, canonical, interval, read_folder, set_members
-from fuzz.worlds import Cell, Partial, TooMany, World, highest_posterior, worlds
+from fuzz.decomposed_worlds import places
+from fuzz.regions import common, obeys, region
+from fuzz.slow_reader import (
+    Column,
+    Folder,
+    Row,
+    Table,
+    Unreadable,
+    Value,
+    canonical,
+    interval,
+    read_folder,
+)
+from fuzz.worlds import Cell, Partial, TooMany, highest_posterior, worlds
 
 GROUPED = ("generalized", "bucketized", "sliced")
 EPSILON = 1e-9
@@ -42,6 +54,8 @@ def judge(folder: Path, known_parameters: Iterable[str]) -> Judgement:
         return Judge(read).judgement()
     except Unreadable as why:
         return Judgement((f"form: {why}",))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return Judgement((f"form: something is not of its type ({type(error).__name__})",))
 
 
 class Judge:
@@ -50,9 +64,11 @@ class Judge:
     def __init__(self, folder: Folder) -> None:
         self.folder, self.undecided = folder, list[str]()
         manifest = folder.manifest
-        self.kind, self.parameters = manifest.get("kind"), manifest["parameters"]
-        self.rows, self.claims = manifest.get("rows"), manifest.get("claims")
-        self.l = self.parameters.get("l")
+        self.kind: str = manifest.get("kind", "")
+        self.parameters: dict[str, Any] = manifest["parameters"]
+        self.rows: int = manifest.get("rows", 0)
+        self.claims: list[dict[str, Any]] = manifest.get("claims", [])
+        self.l: dict[str, int] = self.parameters.get("l", {})
         self.linked = self.parameters.get("linked", True)
         if self.kind not in (*GROUPED, "decomposed", "candidates", "multi"):
             raise Unreadable("a kind that there is not")
@@ -129,8 +145,8 @@ class Judge:
         alike = {canonical(name, number=False, keep_case=False) for name in self.l}
         if self.kind != "multi":
             for column in self._columns():
-                name = canonical(column.attribute, number=False, keep_case=False)
-                if column.role in ("quasi", "plain") and name in alike:
+                called = {canonical(n, number=False, keep_case=False) for n in (column.name, column.attribute)}
+                if column.role in ("quasi", "plain") and called & alike:
                     yield "a protected attribute stands openly"
         hidden = {c.attribute for c in self._columns() if c.role == "sensitive"} if self.kind != "multi" else set[str]()
         for table in self.folder.tables:
@@ -194,7 +210,7 @@ class Judge:
             rows += [{**rest, **told}] * times
         return rows
 
-    # generalized, bucketized, sliced -----------------------------------------------------------------------------------
+    # generalized, bucketized, sliced ------------------------------------------------------------------------------
 
     def _grouped(self) -> Iterator[str]:
         holders = [table for table in self.folder.tables if table.role("sensitive", "attribute")]
@@ -272,11 +288,18 @@ class Judge:
         secret = {c.attribute: table for table in holders for c in table.role("sensitive")}
         labels = [column.name for column in quasi.role("quasi")]
         for claim in self.claims:
-            name = claim.get("attribute")
+            name: str = claim.get("attribute", "")
             known = [other for other in claim["adversary"] if other in secret and secret[other] is not secret.get(name)]
-            if claim.get("model") != "frequency" or not known or name not in secret or not set(labels) <= set(claim["adversary"]):
+            if (
+                claim.get("model") != "frequency"
+                or not known
+                or name not in secret
+                or not set(labels) <= set(claim["adversary"])
+            ):
                 continue
-            tables: list[list[Partial]] = [[{k: v for k, v in row.items() if k not in ("count",)} for row in quasi.rows]]
+            tables: list[list[Partial]] = [
+                [{k: v for k, v in row.items() if k not in ("count",)} for row in quasi.rows]
+            ]
             for table in dict.fromkeys(secret[other] for other in (*known, name)):
                 column = f"group_{table.name.removeprefix('slice_')}"
                 wanted = [column, *(c.attribute for c in table.role("sensitive"))]
@@ -289,7 +312,8 @@ class Judge:
     # decomposed -------------------------------------------------------------------------------------------------------
 
     def _decomposed(self) -> Iterator[str]:
-        quasi, values, primary = self.folder.table("quasi"), self.folder.table("values"), self.parameters.get("primary")
+        quasi, values = self.folder.table("quasi"), self.folder.table("values")
+        primary: str = self.parameters.get("primary", "")
         if len(quasi.rows) != self.rows:
             yield "another number of rows"
         if primary not in self.l:
@@ -307,7 +331,9 @@ class Judge:
                 yield "fewer primary values than rows"
                 return
         joint = [table for table in self.folder.tables if table.name == "sensitive"]
-        marginal = {c.attribute: t for t in self.folder.tables if t.name.startswith("sensitive_") for c in t.role("sensitive")}
+        marginal = {
+            c.attribute: t for t in self.folder.tables if t.name.startswith("sensitive_") for c in t.role("sensitive")
+        }
         for claim in self.claims:
             name, l = claim["attribute"], claim["l"]
             known = sorted(set(claim["adversary"]) & set(self.l) - {name})
@@ -315,8 +341,10 @@ class Judge:
             supply = self.people(joint[0]) if joint else self.people(marginal[name]) if marginal else None
             if not joint:
                 known = []  # what is said of one attribute does not mention another
-            places = self._places(sizes, sets, names, supply, primary, known, name)
-            for held in places.values():
+            found = places(sizes, sets, names, supply, primary, known, name)
+            if not found:
+                yield "no world fits the tables"
+            for held in found.values():
                 candidates = {value for world in held for value in world}
                 if len(candidates) < l:
                     yield "fewer candidates than l"
@@ -329,63 +357,6 @@ class Judge:
                 if claim.get("model") == "frequency" and max(total.values()) * l > total.total():
                     yield "a posterior of the primary attribute"
                     break
-
-    def _places(
-        self,
-        sizes: Counter[Value],
-        sets: dict[tuple[Value, str], list[Value]],
-        names: list[str],
-        supply: list[Row] | None,
-        primary: str,
-        known: list[str],
-        name: str,
-        most: int = 60_000,
-    ) -> dict[tuple[Value, ...], list[list[Value]]]:
-        """By group and known combination: what those people hold of `name`, world by world."""
-        members = [group for group, size in sizes.items() for _ in range(size)]
-        left = Counter(tuple(row[n] for n in names) for row in supply) if supply is not None else None
-        primaries = {group: Counter(sets[group, primary]) for group in sizes}
-        at_primary = names.index(primary) if primary in names else None
-        tallies: dict[tuple[Value, ...], list[list[Value]]] = {}
-        given: list[tuple[Value, ...]] = []
-        steps = 0
-
-        def serve() -> None:
-            nonlocal steps
-            steps += 1
-            if steps > most:
-                raise TooMany
-            if len(given) == len(members):
-                here: dict[tuple[Value, ...], list[Value]] = {}
-                for group, row in zip(members, given, strict=True):
-                    key = (group, *(row[names.index(k)] for k in known))
-                    here.setdefault(key, []).append(row[names.index(name)])
-                for key, held in here.items():
-                    tallies.setdefault(key, []).append(held)
-                return
-            group = members[len(given)]
-            every = list(left) if left is not None else [(value,) for value in dict.fromkeys(sets[group, names[0]])]
-            for row in every:
-                if left is not None and not left[row]:
-                    continue
-                if any(value not in sets[group, n] for value, n in zip(row, names, strict=True)):
-                    continue
-                if at_primary is not None and not primaries[group][row[at_primary]]:
-                    continue
-                if left is not None:
-                    left[row] -= 1
-                if at_primary is not None:
-                    primaries[group][row[at_primary]] -= 1
-                given.append(row)
-                serve()
-                given.pop()
-                if at_primary is not None:
-                    primaries[group][row[at_primary]] += 1
-                if left is not None:
-                    left[row] += 1
-
-        serve()
-        return tallies
 
     # candidates -------------------------------------------------------------------------------------------------------
 
@@ -411,8 +382,10 @@ class Judge:
         if any(len(rows) != self.rows for rows in tables):
             yield "another number of rows"
             return
-        fixed = [tuple(map(str.strip, said.rpartition("->")[::2])) for said in self.parameters.get("dependencies") or []]
-        found = [world for world in worlds(tables, agree=_common) if all(_obeys(world, *of) for of in fixed)]
+        fixed = [
+            tuple(map(str.strip, said.rpartition("->")[::2])) for said in self.parameters.get("dependencies") or []
+        ]
+        found = [world for world in worlds(tables, agree=common) if all(obeys(world, *of) for of in fixed)]
         if not found:
             self.undecided.append("no world")
         every = set(found[0][0]) if found else set()
@@ -436,52 +409,6 @@ class Judge:
                 elif column.role == "sensitive":
                     cells[column.attribute] = frozenset({row[column.attribute]})
                 elif column.role in ("quasi", "plain"):
-                    cells[column.attribute] = self._region(row[column.name], column)
+                    cells[column.attribute] = region(row[column.name], column, self.canonical)
             rows.append(cells)
         return rows
-
-    def _region(self, value: Value, column: Column) -> Hashable:
-        """The values that a cell stands for: a set of them, or the two ends of numbers."""
-        name = column.attribute
-        if column.exact or column.role == "plain" or value is None:
-            return frozenset({self.canonical(value, name)})
-        text = str(value)
-        if column.type == "number":
-            ends = interval(text)
-            whole = tuple(interval(end) for end in column.domain)
-            if ends is None and text != "*":
-                raise Unreadable("a label that is no interval")
-            if ends is None:
-                ends = (min(end[0] for end in whole if end), max(end[1] for end in whole if end))
-            return frozenset({self.canonical(str(ends[0]), name)}) if ends[0] == ends[1] else ends
-        leaves = [line[0] for line in column.hierarchy if text in line]
-        if text == "*":
-            leaves = [line[0] for line in column.hierarchy] or list(column.domain)
-        elif not leaves:
-            leaves = list(set_members(text)) if text.startswith("{") else [text]
-        return frozenset(self.canonical(leaf, name) for leaf in leaves)
-
-
-def _common(_name: str, one: Cell, other: Cell) -> Cell | None:
-    """What two regions have in common, if anything; groups are equal or not."""
-    if isinstance(one, frozenset) and isinstance(other, frozenset):
-        return (one & other) or None
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        low, high = max(one[0], other[0]), min(one[1], other[1])
-        return (low, high) if low <= high else None
-    if isinstance(one, tuple) or isinstance(other, tuple):
-        ends, values = (one, other) if isinstance(one, tuple) else (other, one)
-        assert isinstance(ends, tuple)
-        assert isinstance(values, frozenset)
-        inside = frozenset(v for v in values if (at := interval(str(v).removeprefix("number "))) and ends[0] <= at[0] <= ends[1])
-        return inside or None
-    return one if one == other else None
-
-
-def _obeys(world: World, knows: str, decides: str) -> bool:
-    """Whether what is known decides the other attribute in this world."""
-    names = [name.strip() for name in knows.split(",")]
-    if not all(name in world[0] for name in (*names, decides)):
-        return True
-    seen: dict[tuple[Cell, ...], Cell] = {}
-    return all(seen.setdefault(tuple(row[n] for n in names), row[decides]) == row[decides] for row in world)

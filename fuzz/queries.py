@@ -23,7 +23,9 @@ class Node:
             return "(" + f" {self.word} ".join(part.text() for part in self.parts) + ")"
         if self.word == "NOT":
             return f"NOT {self.parts[0].text()}"
-        written = [str(value) if not isinstance(value, str) else "'" + value.replace("'", "''") + "'" for value in self.values]
+        written = [
+            str(value) if not isinstance(value, str) else "'" + value.replace("'", "''") + "'" for value in self.values
+        ]
         if self.word in ("IN", "NOT IN"):
             return f"{self.name} {self.word} ({', '.join(written)})"
         if self.word in ("BETWEEN", "NOT BETWEEN"):
@@ -43,11 +45,17 @@ class Node:
             return (value is None) == (self.word == "IS NULL")
         first = self.values[0]
         answers: dict[str, Any] = {
-            "=": lambda: value == first, "!=": lambda: value != first, "<": lambda: value < first, "<=": lambda: value <= first,
-            ">": lambda: value > first, ">=": lambda: value >= first, "IN": lambda: value in self.values,
-            "NOT IN": lambda: value not in self.values, "BETWEEN": lambda: first <= value <= self.values[1],
+            "=": lambda: value == first,
+            "!=": lambda: value != first,
+            "<": lambda: value < first,
+            "<=": lambda: value <= first,
+            ">": lambda: value > first,
+            ">=": lambda: value >= first,
+            "IN": lambda: value in self.values,
+            "NOT IN": lambda: value not in self.values,
+            "BETWEEN": lambda: first <= value <= self.values[1],
             "NOT BETWEEN": lambda: not first <= value <= self.values[1],
-        }  # fmt: skip
+        }
         return bool(answers[self.word]())
 
 
@@ -55,7 +63,9 @@ def condition(random: Random, people: list[Row], names: list[str], depth: int = 
     """A condition about some attributes, with values that occur, or lie beside them."""
     if depth < 3 and random.random() < 0.4:
         word = random.choice(["AND", "OR", "NOT"])
-        parts = tuple(condition(random, people, names, depth + 1) for _ in range(1 if word == "NOT" else random.choice([2, 2, 3])))
+        parts = tuple(
+            condition(random, people, names, depth + 1) for _ in range(1 if word == "NOT" else random.choice([2, 2, 3]))
+        )
         return Node(word, parts=parts)
     name = random.choice(names)
     held = sorted({row[name] for row in people})

@@ -24,13 +24,14 @@ PEOPLE = pl.DataFrame(
     }
 )
 
-AGE = {"role": "quasi", "type": "number"}
-SEX = {"role": "quasi"}
-WARD = {"role": "plain"}
-DISEASE = {"role": "sensitive", "l": 2}
-DRUG = {"role": "sensitive", "l": 2}
-BILL = {"role": "sensitive", "l": 2, "type": "number"}
-BINS = {"role": "sensitive", "l": 2, "type": "number", "bin": 20}
+Said = dict[str, Any]
+AGE: Said = {"role": "quasi", "type": "number"}
+SEX: Said = {"role": "quasi"}
+WARD: Said = {"role": "plain"}
+DISEASE: Said = {"role": "sensitive", "l": 2}
+DRUG: Said = {"role": "sensitive", "l": 2}
+BILL: Said = {"role": "sensitive", "l": 2, "type": "number"}
+BINS: Said = {"role": "sensitive", "l": 2, "type": "number", "bin": 20}
 
 
 @dataclass(frozen=True)
@@ -78,21 +79,43 @@ SEEDS = (
     Seed("bucketized-csv", 8, {"age": AGE, "sex": SEX, "disease": DISEASE}, "anatomy", "csv"),
     Seed("decomposed-joint", 6, TWO, "decomposition", options={"sensitive_table": "joint"}),
     Seed("decomposed-marginals", 6, TWO, "decomposition", options={"sensitive_table": "marginals"}),
-    Seed("decomposed-none", 6, {"age": AGE, "disease": DISEASE, "bill": BILL}, "decomposition",
-         options={"sensitive_table": "none"}),
-    Seed("sliced", 8, {"age": AGE, "sex": SEX, "ward": WARD, "disease": DISEASE, "drug": DRUG}, "sloms", k=2,
-         options={"slices": 2}),
-    Seed("sliced-csv", 8, {"age": AGE, "disease": DISEASE, "drug": DRUG, "bill": BILL}, "sloms", "csv",
-         options={"slices": [["disease", "drug"], ["bill"]]}),
+    Seed(
+        "decomposed-none",
+        6,
+        {"age": AGE, "disease": DISEASE, "bill": BILL},
+        "decomposition",
+        options={"sensitive_table": "none"},
+    ),
+    Seed(
+        "sliced",
+        8,
+        {"age": AGE, "sex": SEX, "ward": WARD, "disease": DISEASE, "drug": DRUG},
+        "sloms",
+        k=2,
+        options={"slices": 2},
+    ),
+    Seed(
+        "sliced-csv",
+        8,
+        {"age": AGE, "disease": DISEASE, "drug": DRUG, "bill": BILL},
+        "sloms",
+        "csv",
+        options={"slices": [["disease", "drug"], ["bill"]]},
+    ),
     Seed("candidates", 8, {"age": AGE, "disease": DISEASE}, "randomized-addition"),
-    Seed("candidates-number", 8, {"age": AGE, "ward": WARD, "bill": BILL}, "randomized-addition",
-         options={"claim": "set-size"}),
+    Seed(
+        "candidates-number",
+        8,
+        {"age": AGE, "ward": WARD, "bill": BILL},
+        "randomized-addition",
+        options={"claim": "set-size"},
+    ),
     Seed("candidates-csv", 8, {"age": AGE, "disease": DISEASE}, "randomized-addition", "csv"),
     Seed("multi", 5, {"age": {"type": "number"}}, "gd", rules=RULES),
     Seed("multi-generalized", 5, {"age": {"type": "number"}}, "gd", rules=RULES, options={"anonymizer": "mondrian"}),
     Seed("multi-uad-csv", 5, {"age": {"type": "number"}}, "uad", "csv", rules=RULES),
     Seed("multi-single", 5, {"age": {"type": "number"}}, "single-attribute", rules=RULES),
-)  # fmt: skip
+)
 
 
 def publish_all(place: Path) -> dict[str, Path]:

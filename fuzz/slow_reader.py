@@ -166,8 +166,16 @@ def _column(said: Any) -> Column:
     if role not in ("quasi", "sensitive", "plain", "group", "attribute", "value", "count"):
         raise Unreadable("a role that there is not")
     lines = said.get("hierarchy") or []
-    return Column(name, role, type_, attribute, said.get("exact") is True, said.get("sets") is True,
-                  tuple(said.get("domain") or ()), tuple(tuple(line) for line in lines))  # fmt: skip
+    return Column(
+        name,
+        role,
+        type_,
+        attribute,
+        said.get("exact") is True,
+        said.get("sets") is True,
+        tuple(said.get("domain") or ()),
+        tuple(tuple(line) for line in lines),
+    )
 
 
 # tables --------------------------------------------------------------------------------------------------------------
@@ -176,7 +184,9 @@ def _column(said: Any) -> Column:
 def _parquet_rows(data: bytes, columns: tuple[Column, ...], odd: list[str]) -> list[Row]:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
-        texts = [name for name in file.schema_arrow.names if pa.types.is_large_string(file.schema_arrow.field(name).type)]
+        texts = [
+            name for name in file.schema_arrow.names if pa.types.is_large_string(file.schema_arrow.field(name).type)
+        ]
         table = pq.read_table(io.BytesIO(data), read_dictionary=texts)
         table.validate(full=True)
         plain = [column.to_pylist() for column in table.columns]

@@ -63,8 +63,12 @@ class Text:
             case |= {"seed": seed.name, "true": None if by else sum(asked.passes(row) for row in people)}
             data = (random.choice(["", "COUNT WHERE "]) + asked.text() + by).encode()
         else:
-            grammar, symbol = {"policy": (POLICY, "policy"), "rule": (RULE, "rule"), "csv": (CSV, "table"),
-                               "tree": (TREE, "tree")}[target]  # fmt: skip
+            grammar, symbol = {
+                "policy": (POLICY, "policy"),
+                "rule": (RULE, "rule"),
+                "csv": (CSV, "table"),
+                "tree": (TREE, "tree"),
+            }[target]
             data = derived(grammar, symbol, random).encode("utf-8", "surrogatepass")
         if random.random() < 0.4:
             data = damaged(data, random, ODD)
@@ -103,7 +107,11 @@ class Text:
         if policy.publish.method != "auto":
             method_for(policy)
         again = Policy.parse(policy.to_yaml(), folder=self.place)
-        return None if again.model_dump() == policy.model_dump() else "not the same when written again: " + policy.to_yaml()
+        return (
+            None
+            if again.model_dump() == policy.model_dump()
+            else "not the same when written again: " + policy.to_yaml()
+        )
 
     def _rule(self, data: bytes, case: Case) -> str | None:
         text = data.decode("utf-8", "replace")
@@ -127,7 +135,8 @@ class Text:
             return f"interval: {found}"
         true = case.get("true")
         if true is not None and not found.least <= true <= found.most:
-            return f"certain bounds that do not hold ({release.kind}): {true} is not in {found.least} to {found.most}: {text}"
+            why = f"{true} is not in {found.least} to {found.most}: {text}"
+            return f"certain bounds that do not hold ({release.kind}): {why}"
         return None
 
     def _csv(self, data: bytes, case: Case) -> str | None:
@@ -155,7 +164,10 @@ class Text:
         people = pl.DataFrame({"x": [*leaves, *leaves], "s": [f"v{i}" for i in range(2 * len(leaves))]})
         said: dict[str, Any] = {
             "version": 1,
-            "attributes": {"x": {"role": "quasi", "hierarchy": {"file": "tree.csv"}}, "s": {"role": "sensitive", "l": 2}},
+            "attributes": {
+                "x": {"role": "quasi", "hierarchy": {"file": "tree.csv"}},
+                "s": {"role": "sensitive", "l": 2},
+            },
             "publish": {"method": "mondrian"},
         }
         from pluralis import Key, audit, publish

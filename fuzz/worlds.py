@@ -80,7 +80,7 @@ def _joined(row: dict[str, Cell], part: tuple[tuple[str, Cell], ...], agree: Agr
 
 
 def highest_posterior(found: Iterator[World], known: Sequence[str], target: str) -> tuple[float, int]:
-    """The largest probability of a value of `target` for somebody of whom `known` is known; how many worlds there are."""
+    """The largest probability of a value of `target` to whoever knows `known` of somebody; how many worlds."""
     tallies: dict[tuple[Cell, ...], Counter[Cell]] = {}
     count = 0
     for world in found:
