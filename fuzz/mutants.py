@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import copy
 import importlib.abc
 import importlib.machinery
@@ -70,6 +69,8 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Div: ast.Mult,
     ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
 }  # fmt: skip
+# What takes long to import. Not what pytest rewrites as it imports it, such as hypothesis.
+LIBRARIES = ("numpy", "polars", "numba", "pydantic", "yaml", "pytest", "rich", "typer", "scipy.stats")
 GONE = (ast.Expr, ast.AugAssign, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -198,21 +199,8 @@ def _work(tasks: Any, results: Any) -> None:
     os.environ["POLARS_MAX_THREADS"] = "1"
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT / "src")]
-    for name in (
-        "numpy",
-        "polars",
-        "numba",
-        "pydantic",
-        "yaml",
-        "pytest",
-        "hypothesis",
-        "rich",
-        "typer",
-        "pyarrow",
-        "scipy.stats",
-    ):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)  # libraries only: nothing computes before the fork
+    for name in LIBRARIES:
+        importlib.import_module(name)  # nothing computes before the fork
     while (mutant := tasks.get()) is not None:
         start = time.monotonic()
         results.put((mutant, outcome_of(mutant), time.monotonic() - start))
