@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import resource
+import shutil
 import tempfile
 import time
 import traceback
@@ -18,6 +20,7 @@ CPU_SECONDS = 5.0  # of one call on a tiny input: work, not waiting, so that a b
 WALL_SECONDS = 60.0  # after which a worker that says nothing is ended
 KIB = 1 << 20  # of memory at most: 1 GiB
 SCRATCH = "PLURALIS_FUZZ_SCRATCH"  # where workers make their folders; who started them removes it
+ON_DISK = "PLURALIS_FUZZ_ON_DISK"  # the same, on a disk
 CORPUS = Path(__file__).parent / "corpus"
 
 Case = dict[str, Any]  # as JSON; the whole input of one check
@@ -100,8 +103,12 @@ def in_memory() -> Path | None:
 
 
 def scratch() -> Path:
-    """A new folder of this process."""
-    return Path(tempfile.mkdtemp(dir=os.environ.get(SCRATCH) or in_memory()))
+    """A new folder of this process, removed at its end, or by whoever started it and named the place."""
+    place = os.environ.get(SCRATCH)
+    folder = Path(tempfile.mkdtemp(prefix="pluralis-fuzz-", dir=place or in_memory()))
+    if not place:
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def minimised(fuzzer: Fuzzer, case: Case, fault: Fault, seconds: float = 20.0) -> Case:

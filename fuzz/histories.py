@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from fuzz.harness import Case, Fault, in_memory, scratch
+from fuzz.harness import ON_DISK, SCRATCH, Case, Fault, in_memory, scratch
 from pluralis import Key, Policy, audit, publish
 from pluralis.errors import PluralisError
 
@@ -113,10 +113,8 @@ class Histories:
 
     def check(self, case: Case) -> Fault | None:
         self.prepared  # noqa: B018  made once
-        memory = in_memory()
-        place = Path(
-            tempfile.mkdtemp(prefix="pluralis-history-", dir=None if case["disk"] or memory is None else memory)
-        )
+        where = os.environ.get(ON_DISK) if case["disk"] else os.environ.get(SCRATCH) or in_memory()
+        place = Path(tempfile.mkdtemp(prefix="pluralis-history-", dir=where))
         try:
             for step in case["steps"]:
                 fault = self._step(place, step)

@@ -21,7 +21,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fuzz.harness import CORPUS, SCRATCH, WALL_SECONDS, Case, Fault, Fuzzer, grown, in_memory, minimised, write_case
+from fuzz.harness import (
+    CORPUS,
+    ON_DISK,
+    SCRATCH,
+    WALL_SECONDS,
+    Case,
+    Fault,
+    Fuzzer,
+    grown,
+    in_memory,
+    minimised,
+    write_case,
+)
 
 FUZZERS = ("folders", "text", "methods", "histories")
 ADDRESS_SPACE = 24 << 30  # beyond what libraries reserve, short of what takes the machine down
@@ -99,7 +111,8 @@ def run(name: str, seconds: float, seed: int, workers: int, keep: Path | None) -
     """One fuzzer for so many seconds."""
     found = mp.get_context("spawn").Queue()
     place = tempfile.mkdtemp(prefix="pluralis-fuzz-", dir=in_memory())
-    os.environ[SCRATCH] = place
+    disk = tempfile.mkdtemp(prefix="pluralis-fuzz-")
+    os.environ |= {SCRATCH: place, ON_DISK: disk}
     team = [Worker(first) for first in range(workers)]
     tally, start = Tally(), time.monotonic()
     for worker in team:
@@ -133,6 +146,7 @@ def run(name: str, seconds: float, seed: int, workers: int, keep: Path | None) -
             worker.process.join(5)
             worker.process.kill()
         shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(disk, ignore_errors=True)
     return tally
 
 
