@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from pluralis.parquet import write_parquet_bytes
-from pluralis.present.readme import release_readme
+from pluralis.readme import release_readme
 from pluralis.release import Claim, Manifest, canonical_order, claim_words
 from pluralis.rules import Rule
 
@@ -128,7 +128,7 @@ class Draft:
         _rehash(manifest, files, {sheet.file: len(sheet.rows) for sheet in self.sheets})
         readme = self.readme
         with suppress(Exception):  # of a manifest that is none, the README stays as it was
-            readme = release_readme(Manifest.parse(to_json(manifest))).encode()
+            readme = release_readme(Manifest.model_validate(manifest)).encode()
         files[README] = self.new_readme or readme
         _rehash(manifest, files, {})
         files[MANIFEST] = self.spelled or to_json(manifest)

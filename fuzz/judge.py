@@ -374,6 +374,31 @@ class Judge:
                 if l is not None and (len(counts) < l or max(counts.values()) * l > len(held)):
                     yield "a set of fewer than l values"
                     return
+        for claim in self.claims:
+            if claim.get("model") in ("posterior", "posterior-shares"):
+                yield from self._by_shares(claim, table)
+
+    def _by_shares(self, claim: dict[str, Any], table: Any) -> Iterator[str]:
+        """Whether a member of a published set can be likelier than is said, by counts that may have become the weights."""
+        columns = table.role("sensitive")
+        if len(columns) > 1:
+            yield "a posterior of several secrets in a row"
+            return
+        said = (self.parameters.get("addition") or {}).get(claim["attribute"]) or {}
+        pair = [c for c in self.claims if c.get("model") == "posterior-shares" and c["attribute"] == claim["attribute"]]
+        if not pair:
+            yield "a posterior by weights alone"
+            return
+        if "weights" not in said:
+            return  # nothing is stated: what the sets show is a matter of chance
+        of = dict(zip(said["values"], (_counts_of(weight) for weight in said["weights"]), strict=False))
+        for row in table.rows:
+            ends = [of[value] for value in row[columns[0].name] if value in of]
+            low = sum(least for least, _ in ends)
+            worst = max((most / (most + low - least) for least, most in ends), default=0.0)
+            if worst > pair[0].get("bound", 0.0) + 1e-4:
+                yield "a posterior by the true shares"
+                return
 
     # multi ------------------------------------------------------------------------------------------------------------
 
@@ -412,3 +437,14 @@ class Judge:
                     cells[column.attribute] = region(row[column.name], column, self.canonical)
             rows.append(cells)
         return rows
+
+
+def _counts_of(weight: int) -> tuple[float, float]:
+    """The fewest and the most rows that can have become a weight, over it, by trying: 2 √n in steps from some start."""
+    found = []
+    for count in range(max(1, weight - 2 * int(weight**0.5) - 3), weight + 2 * int(weight**0.5) + 4):
+        for i in range(65):
+            step = (int(2 * count**0.5 + i / 64) + 0.5 - i / 64) / 2
+            if max(1, round(step**2)) == weight:
+                found.append(count)
+    return (min(found) / weight, max(found) / weight) if found else (1.0, 1.0)

@@ -47,6 +47,7 @@ class Seed:
     knows: tuple[str, ...] = ()
     k: int | None = None
     rules: tuple[str, ...] = ()
+    times: int = 1  # how often each row stands there
 
     def policy(self) -> Policy:
         data: dict[str, Any] = {
@@ -62,7 +63,8 @@ class Seed:
 
     def publish(self, folder: Path) -> None:
         """Write the release. It is not attacked: that takes most of the time and changes little in the folder."""
-        release = publish(PEOPLE.head(self.rows), self.policy(), key=Key.test(), attacks=False)
+        people = pl.concat([PEOPLE.head(self.rows)] * self.times)
+        release = publish(people, self.policy(), key=Key.test(), attacks=False)
         release.save(folder, format=self.format, allow_test=True)
 
 
@@ -102,7 +104,7 @@ SEEDS = (
         "csv",
         options={"slices": [["disease", "drug"], ["bill"]]},
     ),
-    Seed("candidates", 8, {"age": AGE, "disease": DISEASE}, "randomized-addition"),
+    Seed("candidates", 8, {"age": AGE, "disease": DISEASE}, "randomized-addition", times=20),
     Seed(
         "candidates-number",
         8,
@@ -110,7 +112,7 @@ SEEDS = (
         "randomized-addition",
         options={"claim": "set-size"},
     ),
-    Seed("candidates-csv", 8, {"age": AGE, "disease": DISEASE}, "randomized-addition", "csv"),
+    Seed("candidates-csv", 8, {"age": AGE, "disease": DISEASE}, "randomized-addition", "csv", times=20),
     Seed("multi", 5, {"age": {"type": "number"}}, "gd", rules=RULES),
     Seed("multi-generalized", 5, {"age": {"type": "number"}}, "gd", rules=RULES, options={"anonymizer": "mondrian"}),
     Seed("multi-uad-csv", 5, {"age": {"type": "number"}}, "uad", "csv", rules=RULES),

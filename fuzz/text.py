@@ -30,7 +30,8 @@ from pluralis.hierarchy import read_hierarchy
 from pluralis.io import read_table
 from pluralis.methods import method_for
 from pluralis.policy import Policy
-from pluralis.release import Release, read_release
+from pluralis.reading import read_release
+from pluralis.release import Release
 from pluralis.rules import Rule
 
 TARGETS = ("policy", "rule", "query", "csv", "tree")
