@@ -130,7 +130,9 @@ class LeftOut(Attack):
                 low=ends["low"],
                 high=ends["high"],
                 blind=float(missing.mean()),
+                promised=None,
                 worst=success,
+                witness=None,
                 note=f"{success:.0%} of them have no {name}, of everybody {missing.mean():.0%}",
             )
         ]
