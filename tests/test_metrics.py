@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 
 from pluralis.methods import method_for
 from pluralis.metrics import Loss, measure
 from pluralis.plan import Plan, Slice
 from pluralis.present.show import show_loss
+from pluralis.present.terminal import Terminal
 from pluralis.publish import assemble, publish
 from pluralis.randomness import Draw, Key
 from pluralis.release import Release
@@ -79,7 +79,7 @@ def test_distortion_without_trees() -> None:
 
 
 def shown(loss: Loss) -> str:
-    console = Console(width=120)
+    console = Terminal(width=120)
     with console.capture() as captured:
         show_loss(console, loss)
     return captured.get()
