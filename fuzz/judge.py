@@ -379,7 +379,7 @@ class Judge:
                 yield from self._by_shares(claim, table)
 
     def _by_shares(self, claim: dict[str, Any], table: Any) -> Iterator[str]:
-        """Whether a member of a published set can be likelier than is said, by counts that may have become the weights."""
+        """Whether a member of a published set can be likelier than is said, by counts that may have become weights."""
         columns = table.role("sensitive")
         if len(columns) > 1:
             yield "a posterior of several secrets in a row"
