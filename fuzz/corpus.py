@@ -16,8 +16,8 @@ from fuzz.run import fuzzer_named
 
 
 def cases() -> list[Path]:
-    """Every case that is kept."""
-    return sorted(CORPUS.glob("*.json"))
+    """Every case that is kept; histories first, since they fork, which a process that has computed cannot do."""
+    return sorted(CORPUS.glob("*.json"), key=lambda path: (not path.name.startswith("histories"), path.name))
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def main() -> int:
         bad += fault is not None and "open" not in kept
         print(f"{'passes' if fault is None else 'open  ' if 'open' in kept else 'FAULT '} {path.name}  {fault or ''}")
         if of.close and fault is None and kept.pop("open", None):
-            path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            path.write_text(json.dumps(kept, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
     return 1 if bad else 0
 
 

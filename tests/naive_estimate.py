@@ -74,17 +74,19 @@ def passes(check: Check, value: Any) -> bool | None:
     }[check.comparison]()
 
 
-def relevant(condition: Condition, infos: dict[str, ColumnInfo]) -> list[str]:
-    """The attributes whose value can make a difference to a condition, whatever values there are."""
+def relevant(condition: Condition, infos: dict[str, ColumnInfo]) -> tuple[list[str], dict[str, Any]]:
+    """The attributes whose value can make a difference to a condition, whatever values there are; any value of others."""
     every: dict[str, list[Any]] = {}
     for name in condition.attributes:
         named = sorted({v for check in condition.checks if check.attribute == name for v in check.values}, key=_sorting)
         numbers = [v for v in named if not isinstance(v, str)]
         between = [(a + b) / 2 for a, b in pairwise(numbers)]
         values = [*named, *between, *([numbers[0] - 1, numbers[-1] + 1] if numbers else ["\0 other"]), None]
+        if infos[name].role == "sensitive" and None not in infos[name].domain:
+            values.remove(None)  # a secret is never missing, unless its domain says so
         if is_binned(infos[name].domain) and infos[name].role == "sensitive":
             numbers = [v for v in values if not isinstance(v, str) and v is not None] or [0]
-            values = [None, *((label, number) for label in infos[name].domain for number in numbers)]
+            values = [(label, number) for label in infos[name].domain for number in numbers]
         kinds: dict[tuple[bool | None, ...], Any] = {}
         for value in values:
             kinds[tuple(passes(c, value) for c in condition.checks if c.attribute == name)] = value
@@ -97,7 +99,7 @@ def relevant(condition: Condition, infos: dict[str, ColumnInfo]) -> list[str]:
             if len({is_true(condition, {**row, name: value}) for value in every[name]}) > 1:
                 out.append(name)
                 break
-    return out
+    return out, {name: values[0] for name, values in every.items() if name not in out}
 
 
 def _sorting(value: Any) -> tuple[bool, Any]:
@@ -164,8 +166,8 @@ class Share(NamedTuple):
 
 
 def worlds(row: Row, condition: Condition, held: dict[str, Cell]) -> Iterator[tuple[bool, float]]:
-    """Every way in which the cells of a row can be, with its weight; what makes no difference is missing."""
-    cells = {**{name: [(None, 1.0)] for name in condition.attributes}, **row.own, **held}
+    """Every way in which the cells of a row can be, with its weight."""
+    cells = {**row.own, **held}
     for values in product(*cells.values()):
         weight = 1.0
         for _, part in values:
@@ -232,7 +234,7 @@ class _Reader:
     def __init__(self, release: Release, condition: Condition) -> None:
         self.release, self.condition = release, condition
         self.infos = attributes_of(release)
-        self.asked = relevant(condition, self.infos)
+        self.asked, self.whatever = relevant(condition, self.infos)
         self.cuts = {
             name: [
                 v
@@ -263,7 +265,13 @@ class _Reader:
     def rows(self, table: pl.DataFrame, own: list[str], groups: list[str]) -> list[Row]:
         asked = [name for name in self.asked if name in own]
         return [
-            Row({name: self.cell(name, row[name]) for name in asked}, tuple(row[group] for group in groups))
+            Row(
+                {
+                    **{name: [(value, 1.0)] for name, value in self.whatever.items()},
+                    **{name: self.cell(name, row[name]) for name in asked},
+                },
+                tuple(row[group] for group in groups),
+            )
             for row in table.iter_rows(named=True)
         ]
 

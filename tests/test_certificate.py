@@ -18,6 +18,7 @@ from pluralis.attacks.publication import MOST_ROWS, PEOPLE, measured, not_stoppe
 from pluralis.audit import audit
 from pluralis.errors import AuditFailed, Breached
 from pluralis.policy import Policy
+from pluralis.printable import markdown
 from pluralis.publish import Publication, keep_results, publish
 from pluralis.release import Release
 from tables import KEY, PATIENTS, patients_policy, policy_of
@@ -100,7 +101,7 @@ def test_scores_of_attacks_that_are_not_stopped_stand_in_the_manifest(tmp_path: 
     assert "above the 33 % of equally likely rows" in plain[0]
     assert publication.save(tmp_path / "release").holds
     readme = (tmp_path / "release" / "README.md").read_text()
-    assert all(f"- {item}\n" in readme for item in publication.manifest.breaks)
+    assert all(f"- {markdown(item)}\n" in readme for item in publication.manifest.breaks)
     assert audit(tmp_path / "release").holds
 
 

@@ -89,10 +89,30 @@ def write_parquet_bytes(frame: pl.DataFrame) -> bytes:
     read.
     """
     frame = frame.with_columns(_with_own_dictionary(frame[name]) for name in frame.columns).rechunk()
-    size = min(ROW_GROUP, max(1 << 13, frame.height // 16))
+    size = _row_group(frame.height)
     slices = [frame.slice(i, size).lazy().with_columns(*SPELLED_OUT) for i in range(0, max(1, frame.height), size)]
+    return _written(pl.concat(slices), size)
+
+
+def written_again(data: bytes, cells: pl.DataFrame) -> bytes:
+    """What `write_parquet_bytes` writes for the cells of a file, without spelling out more than some rows at a time.
+
+    `cells` is what was read from the file. Only sets have a dictionary in the file, and theirs is made anew.
+    """
+    sets = [_with_own_dictionary(column) for column in cells if isinstance(column.dtype, pl.List)]
+    frame = pl.scan_parquet(io.BytesIO(data)).with_columns(
+        pl.col(own.name).cast(pl.List(pl.String)).cast(own.dtype) for own in sets if own.dtype != cells[own.name].dtype
+    )
+    return _written(frame, _row_group(cells.height))
+
+
+def _row_group(rows: int) -> int:
+    return min(ROW_GROUP, max(1 << 13, rows // 16))
+
+
+def _written(frame: pl.LazyFrame, size: int) -> bytes:
     buffer = io.BytesIO()
-    pl.concat(slices).sink_parquet(buffer, compression=COMPRESSION, row_group_size=size)
+    frame.sink_parquet(buffer, compression=COMPRESSION, row_group_size=size)
     return buffer.getvalue()
 
 

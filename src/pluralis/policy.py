@@ -159,7 +159,7 @@ class Policy(Strict):
     def to_yaml(self) -> str:
         """The policy as text; what is left at its default is not written."""
         data = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        data = {key: value for key, value in data.items() if value != []}
+        data = {key: value for key, value in data.items() if value != [] or key == "missing"}
         return yaml.safe_dump({"version": self.version, **data}, sort_keys=False, allow_unicode=True)
 
     def override(self, *, method: str | None = None, options: Mapping[str, Any] | None = None) -> Policy:

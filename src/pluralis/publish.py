@@ -30,7 +30,7 @@ from pluralis.folder import Stage, check_target, one_at_a_time, staging
 from pluralis.identity import identity_of
 from pluralis.io import Packed, open_table, write_csv_bytes
 from pluralis.kinds import KINDS
-from pluralis.kinds.parts import column_info, infos, refuse_taken_names
+from pluralis.kinds.parts import column_info, infos, refuse_names
 from pluralis.memory import give_back, keep_little
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
@@ -239,7 +239,7 @@ def publish(
         policy, why = choose(source, policy, encoding=encoding, separator=separator)
         notes.append(why)
     method = method_for(policy)
-    refuse_taken_names(policy, method.kind)
+    refuse_names(policy, method.kind)
     key = key or Key.new()
     with stage("reading"):
         only = policy.needed if policy.others == "drop" else None

@@ -24,7 +24,8 @@ what attacks got (the figures in `breaks`), that columns were shuffled (`linked:
 (`addition`), that a quasi or plain column is not a sensitive one under another name. Who has the original can see.
 
 Nothing here believes a mark, a size or an order that a file states of itself, runs longer than in proportion to the
-bytes and rows that it may have, or lets another exception through than `ReleaseError`.
+bytes and rows that it may have, or lets another exception through than `ReleaseError`, but for what the machine itself
+fails at: reading a disk, finding memory.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from pluralis.domains import domain_problems
 from pluralis.errors import ReleaseError
 from pluralis.form import form_problems, unsaid
 from pluralis.labels import number_texts, read_set
-from pluralis.parquet import write_parquet_bytes
+from pluralis.parquet import written_again
 from pluralis.parquet_layout import layout_of, require_nothing_beside
 from pluralis.readme import release_readme
 from pluralis.release import (
@@ -182,6 +183,8 @@ def _read(place: int, name: str, most: int, exactly: int | None = None) -> bytes
         if error.errno == errno.ENOENT:
             said = "it is not a release, or it is damaged. Name the folder that `pluralis publish` wrote"
             raise ReleaseError(f"{name} is missing: {said}, or ask for the release again.") from None
+        if error.errno in (errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            raise  # the machine's fault, not the folder's
         raise ReleaseError(f"{name} cannot be opened as a file ({error.strerror}). {_DAMAGED}") from None
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode):
@@ -256,7 +259,7 @@ def parse_manifest(data: bytes) -> Manifest:
         raise ReleaseError(f'{MANIFEST} does not say format "{FORMAT}": this folder is not a release.')
     if plain.get("version") != VERSION:
         raise ReleaseError(
-            f"{MANIFEST} says version {str(plain.get('version'))[:20]!r}, this Pluralis reads {VERSION}. Use the "
+            f"{MANIFEST} says version {str(plain.get('version'))[:20]}, this Pluralis reads {VERSION}. Use the "
             "Pluralis that made it."
         )
     if _ESCAPED.search(text) or hides_characters(text.replace("\n", "")):
@@ -336,7 +339,10 @@ def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFra
 
 def _require_cells_alone(data: bytes, table: pl.DataFrame) -> None:
     """Refuse a Parquet file that is not what is written for its cells, or holds something beside them."""
-    again = write_parquet_bytes(table)
+    try:
+        again = written_again(data, table)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
     if again == data:
         return
     layout, own = layout_of(data), layout_of(again)

@@ -25,7 +25,7 @@ class Rule(BaseModel):
     hospital, race -> zipcode : l=3
     >>> Rule.parse("race, -> zipcode : l=3")
     Traceback (most recent call last):
-    ValueError: an attribute is missing here:
+    pluralis.rules.Pointed: an attribute is missing here:
         race, -> zipcode : l=3
               ^
     Write `age, sex -> disease : l=3`.
@@ -173,6 +173,10 @@ def _read(text: str, example: str) -> _Arrow:
         if kind in ("name", "quoted"):
             if not wanted:
                 raise _fault(text, start, "write a comma between attributes", example)
+            if kind == "quoted" and not _unquoted(said).strip():
+                raise _fault(text, start, "an attribute has a name", example)
+            if kind == "name" and not said.strip():  # blanks before a quote that is not closed
+                raise _fault(text, at, "a quote is not closed", example)
             sides[-1].append(_Named(_unquoted(said), start))
             named = start + len(said.rstrip())
             wanted = False

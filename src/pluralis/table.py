@@ -79,7 +79,8 @@ class Column:
     @cached_property
     def series(self) -> pl.Series:
         """What each code is published as, a missing value as null."""
-        values = pl.Series(self.name, self.values, dtype=None if self.is_number else pl.String)
+        kind = pl.String if not self.is_number else None if len(self.values) else pl.Int64
+        values = pl.Series(self.name, self.values, dtype=kind)
         return values.extend_constant(None, 1) if self.has_missing else values
 
     @cached_property

@@ -35,7 +35,7 @@ from pluralis.progress import stage
 from pluralis.publish import publish
 from tables import KEY
 
-FORGED = "Every claim holds (4 checked)."
+FORGED = "Every claim holds (400 checked)."
 EVIL = [
     f"\n{FORGED}\n",
     f"\r\x1b[2K\x1b[1A{FORGED}",
@@ -64,33 +64,36 @@ def require_clean(*outputs: str) -> None:
         assert "evil.example\x1b" not in text
         lines = [COLOURS.sub("", line).strip(" │╭╰") for line in text.splitlines()]
         assert FORGED not in lines
-        assert not any(line.startswith("Every claim holds (4") for line in lines)
+        assert not any(line.startswith("Every claim holds (400") for line in lines)
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table, a policy and a release whose every text is hostile."""
+    """Tables and policies whose every text is hostile, and releases of one whose names can be seen.
+
+    Names with characters that cannot be seen are not published, and no reader would take such a release.
+    """
     folder = tmp_path_factory.mktemp("hostile")
-    rows = 40
-    frame = pl.DataFrame(
-        {
-            f"age{EVIL[1]}x": [20 + i % 9 for i in range(rows)],
-            f"town{EVIL[0]}x": [f"{EVIL[i % 5]}{i % 3}" for i in range(rows)],
-            f"ward{EVIL[5]}x": [f"{EVIL[8]}{i % 2}" for i in range(rows)],
-            f"disease{EVIL[6]}{EVIL[8]}x": [f"{i % 8}{EVIL[i % 8]}" for i in range(rows)],
+    rows = 400
+    columns = [
+        [20 + i % 9 for i in range(rows)],
+        [f"{EVIL[i % 5]}{i % 3}" for i in range(rows)],
+        [f"{EVIL[8]}{i % 2}" for i in range(rows)],
+        [f"{i % 8}{EVIL[i % 8]}" for i in range(rows)],
+    ]
+    unseen_names = [f"age{EVIL[1]}x", f"town{EVIL[0]}x", f"ward{EVIL[5]}x", f"disease{EVIL[6]}{EVIL[8]}x"]
+    for name, names in (("unseen", unseen_names), ("people", [f"{part}{EVIL[8]}" for part in "atwd"])):
+        frame = pl.DataFrame(columns, names)
+        age, town, ward, disease = names
+        attributes = {
+            age: {"role": "quasi", "type": "number"},
+            town: {"role": "quasi"},
+            ward: {"role": "plain"},
+            disease: {"role": "sensitive", "l": 2},
         }
-    )
-    age, town, ward, disease = frame.columns
-    attributes = {
-        age: {"role": "quasi", "type": "number"},
-        town: {"role": "quasi"},
-        ward: {"role": "plain"},
-        disease: {"role": "sensitive", "l": 2},
-    }
-    frame.write_parquet(folder / "people.parquet")
-    (folder / "policy.yaml").write_text(
-        Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}}).to_yaml()
-    )
+        frame.write_parquet(folder / f"{name}.parquet")
+        policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+        (folder / f"{name}.yaml").write_text(policy.to_yaml())
     for method in ("anatomy", "bsgi", "decomposition", "randomized-addition"):
         policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": method}})
         publish(frame, policy, key=KEY, attacks=False).save(folder / method, allow_test=True)
@@ -111,7 +114,7 @@ def call(
 
 
 def commands(folder: Path) -> Iterator[list[str]]:
-    table, policy = str(folder / "people.parquet"), str(folder / "policy.yaml")
+    table, policy = str(folder / "people.parquet"), str(folder / "people.yaml")
     for method in ("anatomy", "bsgi", "decomposition", "randomized-addition"):
         release = str(folder / method)
         disease = pl.read_parquet(table).columns[-1].replace('"', '""')
@@ -128,14 +131,16 @@ def commands(folder: Path) -> Iterator[list[str]]:
             yield ["attack", release, "--original", table]
     yield ["attack", str(folder / "anatomy"), "--explain", "1"]
     yield ["attack", str(folder / "anatomy"), "--explain", EVIL[0]]
-    yield ["profile", table]
-    yield ["rules", policy]
-    yield ["rules", policy, table]
-    yield ["publish", table, "--policy", policy, "--out", str(folder / f"new {EVIL[1]}")]
-    yield ["publish", table, "--policy", policy, "--out", str(folder / "x"), "--set", EVIL[0]]
-    yield ["init", table, "-o", str(folder / f"policy {EVIL[0]}.yaml")]
-    yield ["init", table, "-o", str(folder / f"policy {EVIL[0]}.yaml")]
-    yield ["compare", table, "--policy", policy, "--methods", "bsgi,anatomy", "--no-cache"]
+    for name in ("people", "unseen"):
+        table, policy = str(folder / f"{name}.parquet"), str(folder / f"{name}.yaml")
+        yield ["profile", table]
+        yield ["rules", policy]
+        yield ["rules", policy, table]
+        yield ["publish", table, "--policy", policy, "--out", str(folder / f"new {EVIL[1]}")]
+        yield ["publish", table, "--policy", policy, "--out", str(folder / "x"), "--set", EVIL[0]]
+        yield ["init", table, "-o", str(folder / f"policy {EVIL[0]}.yaml")]
+        yield ["init", table, "-o", str(folder / f"policy {EVIL[0]}.yaml")]
+        yield ["compare", table, "--policy", policy, "--methods", "bsgi,anatomy", "--no-cache"]
     yield ["audit", str(folder / f"nothing {EVIL[0]}")]
     yield ["audit", EVIL[1]]
     yield ["audit", "x\udcff"]

@@ -149,7 +149,7 @@ def no_folder(release: Path) -> None:
         (newer_version, "says version 2, this Pluralis reads 1"),
         (other_format, "not a release"),
         (unknown_field, "The release is damaged"),
-        (no_manifest, "holds no manifest.json"),
+        (no_manifest, "manifest.json is missing"),
         (broken_manifest, "is not JSON"),
         (no_folder, "is not a folder"),
     ],

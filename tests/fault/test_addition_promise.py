@@ -381,7 +381,7 @@ def renamed(names: list[str], *, case: bool = False) -> Verdict:
     "names",
     [
         ["5", "5.0", "5.00", "6", "7"],
-        ["05", "5", "6", "7", "8"],
+        ["+5", "5", "6", "7", "8"],
         ["5", "6", "7", "8", "٥"],
         ["FLU", "Flu", "cold", "flu", "gout"],
         ["cold", "flu", "flu ", "gout", "hiv"],

@@ -324,6 +324,20 @@ def test_a_parquet_file_holds_its_cells_and_nothing_else(folder: Path, how: str)
     not_read(folder)
 
 
+def test_the_dictionary_of_sets_holds_what_the_sets_hold(folder: Path) -> None:
+    """Only sets are written with a dictionary; a value that no set holds must not hide there."""
+    path = published(folder, "randomized-addition") / "microdata.parquet"
+    table = pl.read_parquet(path)
+    values = table["disease"].dtype.inner.categories  # type: ignore[attr-defined]
+    more = pl.List(pl.Enum([*values, "Alice has hiv"]))
+    hiding = table.with_columns(pl.col("disease").cast(pl.List(pl.String)).cast(more))
+    size = {"compression": "zstd", "row_group_size": 1 << 13}
+    assert polars(table, **size) == path.read_bytes()
+    assert b"Alice" in polars(hiding, **size)
+    assert "beside its cells" in refused(forged(folder, tables={path.name: polars(hiding, **size)}, domains=False))
+    not_read(folder)
+
+
 def test_a_file_of_another_writer_with_nothing_beside_its_cells_is_read(folder: Path) -> None:
     for i, (method, file) in enumerate([("bsgi", "microdata.parquet"), ("anatomy", "quasi.parquet"),
                                         ("anatomy", "sensitive.parquet")]):  # fmt: skip

@@ -212,7 +212,8 @@ def test_the_audit_counts_spellings_as_one() -> None:
     release = publish(table_of(["flu", "hiv"] * 3), policy_of({"age": AGE, "disease": secret()}), key=Key.test())
     rows = release.tables["microdata"].with_columns(pl.col("disease").replace("hiv", "Flu\u200b"))
     verdict = audit(type(release)(**{**vars(release), "tables": {"microdata": rows}}), allow_test=True)
-    assert [finding.measured for finding in verdict.failures] == [1.0]
+    (failure,) = verdict.failures
+    assert "'Flu\\u200b' and 'flu' are one value" in (failure.note or "")
 
 
 def test_decimal_bins_hold_their_numbers() -> None:
@@ -313,6 +314,10 @@ def test_a_column_may_be_called_anything_else(method: str, role: str, name: str)
     attributes |= {"postcode": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
     attributes[name] = attributes.pop(old)
     policy = policy_of(attributes, others="drop", method=method)
+    if name == "a\nb":
+        with pytest.raises(PolicyError, match=r"cannot be seen.*Rename the column"):
+            publish(frame, policy, key=KEY)
+        return
     if (method, role, name) in {("anatomy", "sensitive", "count"), ("decomposition", "sensitive", "count")}:
         with pytest.raises(PolicyError, match=r"of its own\. Rename"):
             publish(frame, policy, key=KEY)

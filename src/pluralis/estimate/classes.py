@@ -151,6 +151,7 @@ def _passes(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Seq
     """Of which places a check is true, and false; of the last one, the missing value, only IS NULL is either."""
     missing = np.asarray(places == places[-1])
     if check.comparison == "IS NULL":
+        missing = missing & (not never)
         return Truth(missing, ~missing)
     passes = _compared(check, places, place_of, bins)
     if never:  # the last place is empty; it goes with the one before it, so that nothing hangs on it

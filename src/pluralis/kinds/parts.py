@@ -22,6 +22,7 @@ from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.release import Claim, ColumnInfo, TableInfo, claim_words, sorting
+from pluralis.spelling import hides_characters
 from pluralis.table import Codes, Column, Table
 
 Rows = npt.NDArray[np.int64]
@@ -256,8 +257,14 @@ def column_info(column: Column, rows: Rows, policy: Policy) -> ColumnInfo:
     )
 
 
-def refuse_taken_names(policy: Policy, kind: str) -> None:
-    """Refuse columns that are called like one that a release of this kind has of its own."""
+def refuse_names(policy: Policy, kind: str) -> None:
+    """Refuse columns that no reader would accept: called like one that such a release has of its own, or unreadable."""
+    for name in (*policy.quasi, *policy.named("plain"), *policy.sensitive):
+        if hides_characters(name):
+            raise PolicyError(
+                f"attributes.{name!r}: the name holds characters that cannot be seen, such as an end of line. Rename "
+                "the column."
+            )
     counted = kind in ("bucketized", "decomposed", "multi", "sliced")
     of = policy.columns if kind == "multi" else policy.sensitive  # any attribute may be protected in some subtable
     taken = [name for name in of if counted and name == COUNT.name]
