@@ -75,7 +75,7 @@ def passes(check: Check, value: Any) -> bool | None:
 
 
 def relevant(condition: Condition, infos: dict[str, ColumnInfo]) -> tuple[list[str], dict[str, Any]]:
-    """The attributes whose value can make a difference to a condition, whatever values there are; any value of others."""
+    """The attributes whose value can make a difference to a condition, whatever they are; of the others any value."""
     every: dict[str, list[Any]] = {}
     for name in condition.attributes:
         named = sorted({v for check in condition.checks if check.attribute == name for v in check.values}, key=_sorting)

@@ -171,7 +171,7 @@ def test_damaged_folders_are_found(saved: Path, damage: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda m: m.update(version=2), "version '2'"),
+        (lambda m: m.update(version=2), "version 2"),
         (lambda m: m.update(format="zip"), "not a release"),
         (lambda m: m.update(surprise=1), "surprise"),
         (lambda m: m["tables"][0].update(file="../secret.parquet"), "file"),

@@ -38,6 +38,7 @@ from pluralis.errors import ReleaseError
 ORDERS = 64
 LARGEST = 1 << 40  # that weights may add up to
 MOST = 2_000  # values of a calibrated design: what an analyst has to invert is a matrix of them
+MEMBERS = 25_000  # values times l: the members of all sets that ORDERS orders make are so many times ORDERS, at most
 FARTHEST = 1.25  # how many times 1/l a guess may reach to whoever knows the true shares
 
 Numbers = npt.NDArray[np.int64]
@@ -82,6 +83,7 @@ class Design:
             design = cls(tuple(values), l, None, attempt, effect=effect)
         else:
             listed = isinstance(weights, list) and len(weights) == len(values) <= MOST and _whole(weights)
+            listed = listed and l * len(values) <= MEMBERS
             if not listed or min(weights) < 1 or sum(weights) > LARGEST or max(weights) * l > sum(weights):
                 raise wrong
             design = cls(tuple(values), l, np.array(weights, np.int64), attempt, effect=effect)
@@ -232,10 +234,18 @@ class Design:
         """[j, v]: the probability that the set of a row with value v holds j."""
         if self.counts is None:
             return np.full((self.m, self.m), self.rate) + (1 - self.rate) * np.eye(self.m)
-        holds = np.zeros((len(self.sets), self.m))
-        np.put_along_axis(holds, self.sets, 1.0, axis=1)
-        together = holds.T @ (holds * self.weights[:, None])
+        together = self.together(self.weights)
         return together / np.diag(together)
+
+    def together(self, weights: Numbers | Reals) -> Reals:
+        """[j, v]: the weight of all sets that hold both, if sets have these weights."""
+        from scipy.sparse import csr_array
+
+        starts = self.l * np.arange(len(self.sets) + 1)
+        holds = csr_array((np.ones(self.sets.size), self.sets.ravel(), starts), shape=(len(self.sets), self.m))
+        weighed = csr_array((np.repeat(weights, self.l), self.sets.ravel(), starts), shape=holds.shape)
+        found: Reals = (holds.T @ weighed).toarray()
+        return found
 
     @cached_property
     def _inverse(self) -> Reals:
@@ -270,6 +280,14 @@ class Design:
             return squares
         sums = scores[self.sets].sum(axis=1) ** 2 * self.weights
         return np.bincount(self.sets.ravel(), np.repeat(sums, self.l), self.m) / (ORDERS * self.l * self.counts)
+
+    def added_variances(self, shares: Reals) -> Reals:
+        """For each value, the variance that drawing sets adds to its estimated share, times the number of rows."""
+        if self.counts is None:
+            return np.asarray((1 - shares) * (self.l - 1) / (self.m - self.l))
+        of_set = (shares / (ORDERS * self.l * self.counts))[self.sets].sum(axis=1) * self.weights
+        squares: Reals = np.einsum("ju,uv,jv->j", self._inverse, self.together(of_set), self._inverse, optimize=True)
+        return squares - shares
 
 
 def _whole(numbers: Sequence[object]) -> bool:

@@ -28,6 +28,8 @@ def domain_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
     """Columns whose domain is not that of their cells."""
     for info in manifest.tables:
         for column in info.columns:
+            if column.sets and not _is_drawn_from(column, manifest):
+                yield f"{info.name}: the domain of {column.name!r} is not the values that its sets were drawn from."
             if column.role in ("quasi", "plain", "sensitive") and not column.sets:
                 try:
                     fits = _fits(column, tables[info.name][column.name])
@@ -36,7 +38,11 @@ def domain_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
                     continue
                 if not fits:
                     yield f"{info.name}: the domain of {column.name!r} is not that of its cells."
-    for name, held in _told(manifest, tables).items():
+    told = _told(manifest, tables)
+    for name in manifest.parameters.get("domains") or {}:
+        if name not in told:
+            yield f"parameters: {name!r} has a domain, and no table tells of it."
+    for name, held in told.items():
         said = (manifest.parameters.get("domains") or {}).get(name)
         if said is None:
             continue
@@ -44,6 +50,12 @@ def domain_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
         texts = held if column.type == "text" else held.cast(pl.Float64, strict=False)
         if column.name != name or column.attribute != name or column.sets or not _fits(column, texts):
             yield f"the domain of {name!r} is not that of its values."
+
+
+def _is_drawn_from(column: ColumnInfo, manifest: Manifest) -> bool:
+    """Whether the domain of a column of sets is that of how they were drawn."""
+    values = tuple((manifest.parameters.get("addition") or {}).get(column.name, {}).get("values") or ())
+    return bool(values) and column.domain == (values if column.type == "text" else (values[0], values[-1]))
 
 
 def _fits(column: ColumnInfo, cells: pl.Series) -> bool:

@@ -15,6 +15,7 @@ import polars as pl
 
 from pluralis.domains import spelling_problems
 from pluralis.errors import ReleaseError
+from pluralis.parameters import attributes_named, parameter_problems
 from pluralis.release import LARGEST_L, Claim, ColumnInfo, Manifest, TableInfo, claim_words
 from pluralis.rules import Dependency, Rule
 from pluralis.spelling import hides_characters, look_alike
@@ -24,6 +25,11 @@ _QUASI = frozenset({"quasi", "plain", "group"})
 _LINKED = frozenset({"group", "sensitive", "count"})
 _UNLINKED = frozenset({"group", "attribute", "value", "count"})
 _NAMED = ("quasi", "plain", "sensitive")  # roles of columns that are called like their attribute
+_SENTENCES, _LETTERS = 200, 600  # of what is not stopped
+
+MEMBERSHIP = "membership: that a person is in the table is not hidden"
+LINKED = "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"
+EXACT = "linkage: quasi values are published as they are, so that a person's row, though not its secret, can be found"
 
 Tables = Mapping[str, pl.DataFrame]
 _R = TypeVar("_R", Rule, Dependency)
@@ -46,7 +52,7 @@ def form_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
         if roles not in _allowed(manifest.kind, info.name):
             yield f"{info.name}: its columns are not those of this table in a {manifest.kind} release."
             return
-    wrong = [*_names(manifest), *_columns(manifest)]
+    wrong = [*_names(manifest), *_columns(manifest), *parameter_problems(manifest)]
     if wrong:
         yield from wrong
         return
@@ -145,8 +151,10 @@ def _columns(manifest: Manifest) -> Iterator[str]:
             exact = column.role == "quasi" and (not labels if manifest.kind != "multi" else bool(column.exact))
             if bool(column.sets) != sets or bool(column.exact) != exact:
                 yield f"{info.name}: the column {column.name!r} is not of the form that this kind of release has."
-            if column.hierarchy is not None and not _is_tree(column.hierarchy):
-                yield f"{info.name}: the hierarchy of {column.name!r} is not a tree."
+            if column.hierarchy is not None and (column.role != "quasi" or not _is_tree(column.hierarchy)):
+                yield f"{info.name}: {column.name!r} has a hierarchy that is not a tree, or has no use for one."
+            if column.domain is not None and column.role not in _NAMED:
+                yield f"{info.name}: the column {column.name!r} has no domain of its own."
 
 
 def _is_tree(lines: Sequence[Sequence[str]]) -> bool:
@@ -201,16 +209,25 @@ def unsaid(manifest: Manifest) -> Iterator[str]:
         "sensitive background knowledge": several and linked,
         "several secrets": several and manifest.kind == "candidates",
     }
+    words = {_about(sentence): sentence for sentence in (MEMBERSHIP, EXACT, LINKED)}
     for name, must in follows.items():
-        if must and name not in said:
+        if must and (name not in said or words.get(name, manifest.breaks[0]) not in manifest.breaks):
             yield f"it does not say that it does not stop: {name}."
+    if any(_about(item) == _about(MEMBERSHIP) and item != MEMBERSHIP for item in manifest.breaks):
+        yield "of membership it says something else than that it is not hidden."
+    if len(manifest.breaks) > _SENTENCES or any(len(item) > _LETTERS for item in manifest.breaks):
+        yield f"breaks are more than {_SENTENCES} sentences, or one has more than {_LETTERS} letters."
+
+
+def _about(sentence: str) -> str:
+    return sentence.partition(":")[0]
 
 
 # claims -----------------------------------------------------------------------------------------------------------
 
 
 def _claims(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
-    known = {column.attribute or column.name for column in _shown(manifest)} | set(ls)
+    known = attributes_named(manifest)
     for claim in manifest.claims:
         if claim.model not in (*_MODELS, "candidates", "posterior", "posterior-shares", "set-size", "k-anonymity"):
             raise ReleaseError(f"The claim {claim.rule!r} ({claim.model}) is not one that any release can make.")
@@ -221,6 +238,8 @@ def _claims(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
             return
         if (claim.bound is not None) != (claim.model == "posterior-shares") or not 0 < (claim.bound or 1) <= 1:
             yield f"the claim {claim.rule!r} has no bound between 0 and 1, or one that it does not speak of."
+        if (claim.c is not None) != (claim.model == "recursive"):
+            yield f"the claim {claim.rule!r} has a c that it does not speak of, or none where it needs one."
         strange = sorted({*claim.adversary, *([claim.attribute] if claim.attribute else [])} - known)
         if strange:
             yield f"the claim {claim.rule!r} speaks of {strange[0]!r}, which is no attribute of the release."
@@ -237,12 +256,17 @@ def _rules_claimed(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
     for name in ls:
         if not any(claim.attribute == name for claim in manifest.claims):
             yield f"nothing is claimed of {name}."
-    known = {column.attribute or column.name for column in _shown(manifest)}
+    known = attributes_named(manifest)
     for dependency in _parsed(Dependency, manifest.parameters.get("dependencies")):
         if isinstance(dependency, str):
             yield dependency
         elif not dependency.attributes <= known:
             yield f"the dependency {str(dependency)!r} speaks of something that is no attribute of the release."
+    for rule in _parsed(Rule, manifest.parameters.get("rules")):
+        if isinstance(rule, str):
+            yield rule
+        elif not known.issuperset({*rule.knows, rule.protects}):
+            yield f"the rule {str(rule)!r} speaks of something that is no attribute of the release."
 
 
 def _policy_claimed(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
@@ -253,10 +277,18 @@ def _policy_claimed(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
     parameters = manifest.parameters
     quasi = {column.name for info in manifest.tables for column in info.named("quasi")}
     adversaries = [quasi, *({*names} for names in parameters.get("adversaries") or ())]
+    fewest = sum(len(ls) - sum(name in ls for name in known) for known in adversaries[1:])  # all of them different
+    if fewest > len(manifest.claims):
+        yield f"there are {len(manifest.claims):,} claims, fewer than there are adversaries and attributes to protect."
+        return
     expected = {(frozenset(known), name) for known in adversaries for name in ls if name not in known}
     said = list(_parsed(Rule, parameters.get("rules")))
     yield from (rule for rule in said if isinstance(rule, str))
     rules = [rule for rule in said if isinstance(rule, Rule)]
+    attributes = attributes_named(manifest)
+    for rule in rules:
+        if not attributes.issuperset({*rule.knows, rule.protects}) or quasi.issuperset(rule.knows):
+            yield f"the rule {str(rule)!r} is about no attribute of the release, or says nothing that is not said."
     expected |= {(frozenset(rule.knows), rule.protects) for rule in rules if not quasi.issuperset(rule.knows)}
     made = {(frozenset(claim.adversary), claim.attribute) for claim in manifest.claims if claim.attribute is not None}
     for known, name in sorted(expected - made, key=lambda pair: (sorted(pair[0]), pair[1])):

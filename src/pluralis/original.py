@@ -38,7 +38,7 @@ def original_values(
         )
     missing = manifest.parameters.get("missing", [""])
     protected = column.role == "sensitive" or column.name in manifest.parameters.get("l", {})
-    in_bins = protected and is_binned(column.domain)
+    in_bins = protected and is_binned(column.domain) and not _holds_intervals(original[column.name])
     case: Literal["fold", "keep"] = "keep" if column.name in manifest.parameters.get("case", []) else "fold"
     kind = Attribute(role="plain", type="number" if in_bins or column.type == "number" else "text", case=case)
     values = canonical(original[column.name], kind, missing, [], in_codes=in_codes)
@@ -48,6 +48,11 @@ def original_values(
         values = _spelled_as(spelled_out(values), [str(value) for value in column.domain or ()])
     instead = manifest.parameters.get("missing_as", {}).get(column.name)
     return values if instead is None else spelled_out(values).fill_null(instead)
+
+
+def _holds_intervals(values: pl.Series) -> bool:
+    """Whether the original itself has intervals, as text, in the place of numbers."""
+    return values.dtype == pl.String and bool(values.str.contains(r"^\s*\[").any())
 
 
 def comparable(values: pl.Series, *, fold_case: bool) -> pl.Series:

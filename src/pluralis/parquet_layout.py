@@ -6,11 +6,13 @@ a stranger's file can be measured before it is unfolded: a few bytes can say "th
 
 `require_nothing_beside` is for files that another version of the writer wrote, which cannot be written again byte for
 byte: no metadata but the schema, no gap between the parts, no entry of a dictionary that no cell holds, no statistic
-that is not a cell. The format is described in `parquet.thrift` of Apache Parquet; numbers of fields are from there.
+that is not a cell, no field that has no use here, no text but names of columns and of a known writer. The format is
+described in `parquet.thrift` of Apache Parquet; numbers of fields are from there.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +26,19 @@ _MAGIC = b"PAR1"
 _DEEPEST = 16
 _SCHEMA = b"ARROW:schema"
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
+# the fields that are used: not encryption, sorted columns, key-values of columns, paths of files, Bloom filters
+_FOOTER = frozenset({1, 2, 3, 4, 5, 6, 7})
+_ELEMENT = frozenset({1, 3, 4, 5, 6, 10})
+_ROW_GROUP = frozenset({1, 2, 3, 5, 6, 7})
+_COLUMN = frozenset({2, 3, 4, 5, 6, 7})
+_CHUNK = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16})
+_PAGE = frozenset({1, 2, 3, 5, 7, 8})
+_ROOTS = (None, b"root", b"schema")
+_NESTED = (b"list", b"element", b"item")  # parts of a column of lists
+_WRITERS = re.compile(
+    r"Polars( \(python\))?( version [0-9.]{1,12}(-[a-z0-9.]{1,12})?( \(build [0-9a-f]{40}\))?)?"
+    r"|parquet-cpp-arrow version [0-9.]{1,12}(-SNAPSHOT)?"
+)
 
 Struct = dict[int, Any]
 
@@ -45,6 +60,8 @@ class Layout(NamedTuple):
     chunks: tuple[tuple[Chunk, ...], ...]  # by row group
     writer: str
     metadata: tuple[tuple[bytes, bytes], ...]
+    names: tuple[bytes, ...]  # of the schema and of chunks, but for parts of lists
+    known: bool  # whether every field is one that has a use here
 
     @property
     def unfolded(self) -> int:
@@ -79,8 +96,15 @@ def _layout(data: bytes) -> Layout:
     if stop != end:
         raise ValueError("footer")
     at, groups, rows = 4, [], []
+    known = footer.keys() <= _FOOTER and footer[2][0].get(4) in _ROOTS and not _text_beside(footer, 2, 4, 5, 6)
+    known &= all(element.keys() <= _ELEMENT and not _text_beside(element, 4) for element in footer[2])
+    names = {element[4] for element in footer[2][1:]}
     for group in footer[4]:
         chunks = []
+        known &= group.keys() <= _ROW_GROUP and not _text_beside(group, 1)
+        known &= all(c.keys() <= _COLUMN and c[3].keys() <= _CHUNK for c in group[1])
+        known &= not any(_text_beside(c, 3) or _text_beside(c[3], 3, 12) for c in group[1])
+        names |= {part for column in group[1] for part in column[3][3]}
         for column in group[1]:
             chunk, at = _chunk(data, column, at)
             chunks.append(chunk)
@@ -94,13 +118,12 @@ def _layout(data: bytes) -> Layout:
         for chunks, mores in zip(groups, told, strict=True)
     )
     metadata = tuple((entry[1], entry.get(2, b"")) for entry in footer.get(5, []))
-    return Layout(int(footer[3]), tuple(rows), kept, footer.get(6, b"").decode("utf-8", "replace"), metadata)
+    writer = footer.get(6, b"").decode("utf-8", "replace")
+    return Layout(int(footer[3]), tuple(rows), kept, writer, metadata, tuple(sorted(names)), known)
 
 
 def _chunk(data: bytes, column: Struct, at: int) -> tuple[Chunk, int]:
     """A chunk that begins at `at`, and where the next one begins."""
-    if column.keys() - {2, 3, 4, 5, 6, 7}:
-        raise ValueError("chunk")
     said = column[3]
     if said.get(11, said[9]) != at:
         raise ValueError("gap")
@@ -109,7 +132,7 @@ def _chunk(data: bytes, column: Struct, at: int) -> tuple[Chunk, int]:
     while at < end:
         page, after = _read(data, at)
         kind, packed, full = page[1], page[3], page[2]
-        if packed < 0 or full < 0 or page.keys() - {1, 2, 3, 4, 5, 7, 8}:
+        if packed < 0 or full < 0 or page.keys() - _PAGE or _text_beside(page, 5, 8):
             raise ValueError("page")
         if kind == _DICTIONARY:
             if entries is not None or cells:
@@ -117,6 +140,8 @@ def _chunk(data: bytes, column: Struct, at: int) -> tuple[Chunk, int]:
             entries = int(page[7][1])
         else:
             header = page[{_DATA: 5, _DATA_V2: 8}[kind]]
+            if _text_beside(header, 5 if kind == _DATA else 8):
+                raise ValueError("page")
             cells += int(header[1])
             told += _ends(header.get(5 if kind == _DATA else 8, {}))
         unfolded += full + after - at
@@ -142,6 +167,15 @@ def _indexes(data: bytes, footer: Struct, at: int) -> tuple[int, list[list[tuple
             told[g][c] = tuple(value for i in (2, 3) for value in index[i])
         at = after
     return at, told
+
+
+def _text_beside(part: Any, *fields: int) -> bool:
+    """Whether a struct holds text anywhere but in these fields of its own."""
+    if isinstance(part, dict):
+        return any(_text_beside(value) for field, value in part.items() if field not in fields)
+    if isinstance(part, list):
+        return any(map(_text_beside, part))
+    return isinstance(part, bytes)
 
 
 def _ends(statistics: Struct) -> Iterator[bytes]:
@@ -243,6 +277,13 @@ def require_nothing_beside(layout: Layout, table: pl.DataFrame, own: Layout) -> 
 
     `table` is what was read from the file, text spelled out.
     """
+    if not _WRITERS.fullmatch(layout.writer):
+        raise ReleaseError(
+            "it was written by a program that Pluralis does not know. Ask for a file of Polars or Arrow."
+        )
+    names = {name.encode() for name in table.columns}
+    if not layout.known or not names <= {*layout.names} <= names | {*_NESTED}:
+        raise ReleaseError("it holds something beside its cells: fields without a use, or names that are no columns.")
     known = dict(own.metadata).get(_SCHEMA)
     if any(key != _SCHEMA or value != known for key, value in layout.metadata):
         raise ReleaseError(f"it was written by {layout.writer!r}, with metadata beside its cells.")

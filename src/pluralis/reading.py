@@ -329,12 +329,28 @@ def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFra
         schema = pl.read_parquet_schema(io.BytesIO(data))
         _require_columns(list(schema), info)
         _require_types(schema, info)
-        # one by one, so that only one is ever spelled out
-        return pl.DataFrame(
-            [_small(pl.read_parquet(io.BytesIO(data), columns=[c.name])[c.name], c) for c in info.columns]
-        )
+        columns, letters = list[pl.Series](), 0
+        for column in info.columns:  # one by one, so that only one is ever spelled out
+            cells = pl.read_parquet(io.BytesIO(data), columns=[column.name])[column.name]
+            letters += _letters(cells)
+            if limit is not None and letters > limit:
+                raise ReleaseError(
+                    f"its texts have more than {limit:,} letters once they are spelled out. If you trust it, allow "
+                    "more with --limit (in Python limit=)."
+                )
+            columns.append(_small(cells, column))
+        return pl.DataFrame(columns)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
+
+
+def _letters(cells: pl.Series) -> int:
+    """Bytes of the texts of a column: a dictionary says in a few how many there are."""
+    cells = cells.explode() if isinstance(cells.dtype, pl.List) else cells
+    if isinstance(cells.dtype, pl.Enum):
+        lengths = cells.dtype.categories.str.len_bytes().cast(pl.UInt64)  # sums of less go round
+        return int(lengths.gather(cells.drop_nulls().to_physical()).sum())
+    return int(cells.str.len_bytes().cast(pl.UInt64).sum() or 0) if cells.dtype == pl.String else 0
 
 
 def _require_cells_alone(data: bytes, table: pl.DataFrame) -> None:

@@ -4,9 +4,12 @@ Same      The same table, policy and key give the same tables, and whoever holds
           tables under the same key tell of the same people a second time, be it that a row was added, or that a method
           or an option is another. People then have the values that both leave possible (`attacks.successive`): of 3,000
           people by anatomy at l = 3, one row more leaves only one value to 30 %.
-Refused   such a second release, unless every method so far gives a row the same each time (`Method.keeps`), or the
-          policy says `republish: independent`. What it costs is measured on the spot, with the earlier release, and
-          said: in the refusal, or in `breaks` of what is published.
+Refused   such a second release, unless every method so far gives a row the same each time (`Method.keeps`) and nobody
+          can have become another row, or the policy says `republish: independent`. Rows are known by their person, or,
+          where the policy names none, by all that they hold: then one in which anything is corrected is another row,
+          with another draw, and both releases tell of it. So rows may be added, or go, but not both at once. What a
+          second release costs is measured on the spot, with the earlier release, and said: in the refusal, or in
+          `breaks` of what is published.
 Known by  the key file, which lists the releases made under its key (`Key.made`), so that a release that was moved away
           or sent to somebody is remembered; and by the release that is to be replaced, for keys without a list.
 Two keys  Where the private folder of a release is gone, a new key would make a second release by itself: refused, too.
@@ -141,7 +144,7 @@ def said_of(target: Path, found: Before, release: Release, key: Key, known: Know
         others.append("" if there is None else there.method)
     if found.key is not None and found.manifest is None and not made:
         others.append("")  # the key of an earlier version: what was made under it is not known
-    if not others or all(map(_keeps, (mine.method, *others))):
+    if not others or (all(map(_keeps, (mine.method, *others))) and _are_known(target, there, release)):
         return None
     if same:
         assert there is not None
@@ -150,11 +153,17 @@ def said_of(target: Path, found: Before, release: Release, key: Key, known: Know
     if independent or any(one.tables == mine.tables for one in made):
         return SUCCESSIVE + _said(costs, known, publicly=True)
     where = f"the one in {target}" if found.manifest is not None else "the one that was made before under this key"
+    why = f"the table, the policy or the method changed, and {mine.method} then groups people anew"
+    if all(map(_keeps, (mine.method, *others))):
+        why = (
+            "some rows are no longer there, and others are new. The policy names no `person`, so that a row in which "
+            "anything was corrected is another row, with values drawn anew"
+        )
     raise OutputError(
-        f"This release is not {where}: the table, the policy or the method changed, and {mine.method} then groups "
-        f"people anew. W{_said(costs, known, publicly=False)[1:]}. Publish the same table under the same policy, or "
-        "write `republish: independent` in the policy if that may be known of these people: the release then says so. "
-        f"If nobody has the earlier release, remove it and {private_of(target).name}, and publish afresh."
+        f"This release is not {where}: {why}. W{_said(costs, known, publicly=False)[1:]}. Publish the same table under "
+        "the same policy, or write `republish: independent` in the policy if that may be known of these people: the "
+        f"release then says so. If nobody has the earlier release, remove it and {private_of(target).name}, and "
+        "publish afresh."
     )
 
 
@@ -200,6 +209,39 @@ def _keeps(method: str) -> bool:
         return bool(method) and method_named(method).keeps
     except PolicyError:
         return False
+
+
+def _are_known(target: Path, there: Manifest | None, release: Release) -> bool:
+    """Whether rows that were published before are the same rows now, as far as can be told."""
+    if release.manifest.parameters.get("persons"):
+        return True
+    old = None if there is None else _read(target)
+    if old is None:
+        return False
+    gone, came = (_without(one, two) for one, two in ((old, release), (release, old)))
+    return not (gone and came)
+
+
+def _without(one: Release, other: Release) -> bool:
+    """Whether a release has rows, as published, that another one has not as often."""
+    for name, rows in one.spelled_out().tables.items():
+        others = other.spelled_out().tables.get(name)
+        if others is None or others.columns != rows.columns:
+            return True
+        counts, of = (table.group_by(pl.all()).agg(pl.len().alias("\0rows")) for table in (_flat(rows), _flat(others)))
+        both = counts.join(of, on=rows.columns, how="left", nulls_equal=True, suffix="\0other")
+        if (both["\0rows"] > both["\0rows\0other"].fill_null(0)).any():
+            return True
+    return False
+
+
+def _flat(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with sets as text, so that they can be compared."""
+    return rows.with_columns(
+        pl.col(name).cast(pl.List(pl.String)).list.join("\0")
+        for name, kind in rows.schema.items()
+        if isinstance(kind, pl.List)
+    )
 
 
 def _measured(target: Path, release: Release, known: Known | None) -> Remaining | None:

@@ -19,12 +19,12 @@ import polars as pl
 from pluralis.coding import coded
 
 _BLANK = r"[\s\x{2800}]+"
-_INVISIBLE = r"[\p{Cf}\p{Cc}\x{034F}\x{115F}\x{1160}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
+_INVISIBLE = r"[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]"
 
 _NUMBER = r"^[+-]?(?:\p{Nd}+\.?\p{Nd}*|\.\p{Nd}+)(?:[eE][+-]?\p{Nd}+)?$"
 _CODE = r"^[+-]?0\p{Nd}"
 _PLAIN = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,17}[1-9])$"
-_INTERVAL = r"^\[ ?([-+.0-9eE]+) ?[,;] ?([-+.0-9eE]+) ?\]$"
+_INTERVAL = r"^[\[(] ?([-+]?[.0-9]+(?:e[-+]?[0-9]+)?) ?[,;-] ?([-+]?[.0-9]+(?:e[-+]?[0-9]+)?) ?[\])]$"
 _PARTS = re.compile(r"([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?)0*(\d+))?")
 _DIGITS = 18  # before or behind the point, up to which a number is written without an exponent
 
@@ -47,11 +47,14 @@ def hides_characters(text: str) -> bool:
     >>> hides_characters("flu"), hides_characters("f\u200blu"), hides_characters("\x1b[2J")
     (False, True, True)
     """
-    return bool(pl.Series([text]).str.contains(_INVISIBLE + r"|[\x{2028}\x{2029}]").item())
+    return bool(pl.Series([text]).str.contains(_INVISIBLE + r"|[\x{2028}\x{2029}\x{2800}]").item())
 
 
-# letters of Cyrillic and Greek that look like Latin ones, once case is folded
-_LOOK_ALIKES = str.maketrans("аеорсухіјѕһԁԛԝкмтвнαβεηικνορτυχ", "aeopcyxijshdqwkmtbhabehikvoptux")
+# letters of Cyrillic, Greek, Armenian and phonetic alphabets that look like Latin ones, once case is folded; all dashes
+_LOOK_ALIKES = str.maketrans(
+    "аеорсухіјѕһԁԛԝкмтвнαβεηικνορτυχɑɡıɩᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢօսհոզցյ‐‑‒–—―−﹣",
+    "aeopcyxijshdqwkmtbhabehikvoptuxagiiabcdeghijklmnoprtuvwyzouhnqgj--------",
+)
 
 
 def look_alike(name: str) -> str:
@@ -61,7 +64,11 @@ def look_alike(name: str) -> str:
     (True, False)
     """
     (core,) = cores(pl.Series([name]))
-    return str(core).translate(_LOOK_ALIKES).replace(" ", "")
+    return _drawn_alike(str(core)).replace(" ", "")
+
+
+def _drawn_alike(text: str) -> str:
+    return text if text.isascii() else text.translate(_LOOK_ALIKES)
 
 
 def cores(texts: pl.Series, *, fold_case: bool = True) -> pl.Series:
@@ -133,7 +140,7 @@ def canonical_values(values: pl.Series, *, fold_case: bool) -> pl.Series:
 
 
 def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
-    """Two of these different texts that stand for one value: spelled alike, or numbers and intervals that overlap.
+    """Two of these different texts that stand for one value: that read alike, or numbers and intervals that overlap.
 
     Where spelling matters (`fold_case` is false) only skeletons are compared.
 
@@ -142,10 +149,16 @@ def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
     >>> said_twice(pl.Series(["5", "7", "5.0"]), fold_case=True)
     ('5', '5.0')
     >>> said_twice(pl.Series(["[0, 5]", "[5, 10]", "flu"]), fold_case=True)
-    >>> said_twice(pl.Series(["[0, 10]", "[5, 15]"]), fold_case=True)
-    ('[0, 10]', '[5, 15]')
+    >>> said_twice(pl.Series(["[0, 10]", "[5, 15)"]), fold_case=True)
+    ('[0, 10]', '[5, 15)')
+    >>> said_twice(pl.Series(["asthma", "\u0430sthma"]), fold_case=True) is not None
+    True
     """
     frame = pl.DataFrame({"text": values.cast(pl.String), "core": canonical_values(values, fold_case=fold_case)})
+    if fold_case:
+        other = frame["core"].filter(~frame["core"].str.contains(r"^[\x00-\x7f]*$")).unique()
+        alike = pl.Series([_drawn_alike(text) for text in other.to_list()], dtype=pl.String)
+        frame = frame.with_columns(pl.col("core").replace(other, alike))
     twice = frame.filter(pl.col("core").is_duplicated()).sort("core", "text")
     if twice.height:
         return str(twice["text"][0]), str(twice["text"][1])

@@ -117,6 +117,10 @@ def test_only_methods_that_keep_what_rows_were_given_may_go_on(folder: Path, met
     for table in (pl.concat([FEW, ONE_MORE]), FEW.head(119), corrected):
         again = made(table, policy(method, 2), folder)
         if method in KEEPS:
+            if table is corrected:  # rows are known by all that they hold: the same row cannot be told from two others
+                with pytest.raises(OutputError, match="some rows are no longer there, and others are new"):
+                    again.save(folder, replace=True)
+                continue
             again.save(folder, replace=True)
             assert successive(folder) == []
             continue

@@ -330,8 +330,8 @@ def _raw(info: TableInfo, release: Release, folder: Path | None) -> pl.DataFrame
     if folder is None or not (folder / info.file).is_file():
         return release.tables[info.name]
     if info.file.endswith(".parquet"):
-        return pl.read_parquet(folder / info.file)
-    return pl.read_csv(folder / info.file, infer_schema=False)
+        return pl.read_parquet(folder / info.file, glob=False)
+    return pl.read_csv(folder / info.file, infer_schema=False, glob=False)
 
 
 def _maybe_number(values: pl.Series) -> bool:
@@ -362,7 +362,7 @@ def _names(release: Release, original: pl.DataFrame, options: Options) -> Iterat
         if path is None or not path.is_file() or path.suffix != ".parquet":
             continue
         try:
-            rows = pl.read_parquet(path)
+            rows = pl.read_parquet(path, glob=False)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise PluralisError(f"{path.name} cannot be read: {error}. Ask for the release again.") from None
         for where, entries in named_in(path, rows):

@@ -183,11 +183,7 @@ def best_guess(sets: Codes, design: Design) -> Guess:
 def share_errors(sets: Codes, design: Design) -> Reals:
     """The standard error of each estimated share: the variance of what a row adds to it, over rows drawn for."""
     shares = np.clip(design.shares(sets), 0.0, 1.0)
-    if design.counts is None:
-        added = (1 - shares) * (design.l - 1) / (design.m - design.l)
-    else:
-        scores = (design.scores(unit) for unit in np.eye(design.m))
-        added = np.array([float(design.squares(score) @ shares) for score in scores]) - shares
+    added = design.added_variances(shares)
     errors: Reals = np.sqrt(np.maximum(0.0, added) * design.effect / max(1, len(sets)))
     return errors
 
@@ -233,7 +229,7 @@ def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[
 
 
 def _held(column: ColumnInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame) -> Finding:
-    """Among rows with the same quasi values, as many sets hold a value as rows have it."""
+    """Among rows with the same quasi values, as many sets hold a value as rows have it, but for rows left out."""
     quasi = info_of(manifest, "microdata").named("quasi")
     true = pl.DataFrame({c.name: core(original_values(original, c, manifest)) for c in (*quasi, column)}).drop_nulls(
         column.name
@@ -249,8 +245,9 @@ def _held(column: ColumnInfo, rows: pl.DataFrame, manifest: Manifest, original: 
             text.group_by(names).agg(pl.len().cast(pl.Int64).alias("\0listed")), on=names, how="left", nulls_equal=True
         )
     )
-    short = both.filter(pl.col("\0listed").fill_null(0) < pl.col("\0true")).sort(names)
-    missing = 0 if manifest.suppressed else short.height
+    lacking = (pl.col("\0true") - pl.col("\0listed").fill_null(0)).alias("\0lacking")
+    short = both.with_columns(lacking).filter(pl.col("\0lacking") > 0).sort(names)
+    missing = max(0, int(short["\0lacking"].sum()) - manifest.suppressed)
     witness = ", ".join(f"{name} = {short[name][0]}" for name in names) if missing else None
     claim = f"among people who are alike enough sets hold each {column.name} of the original"
     return Finding(claim, not missing, float(missing), 0.0, witness=witness, note=APART)

@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pluralis.kinds.parts import (
-    EXACT,
-    LINKED,
-    Part,
-    common_breaks,
-    kept_rows,
-    linked_counts,
-    promised,
-    quasi_rows,
-    unlinked_counts,
-)
+from pluralis.form import EXACT, LINKED
+from pluralis.kinds.parts import Part, common_breaks, kept_rows, linked_counts, promised, quasi_rows, unlinked_counts
 from pluralis.plan import Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw

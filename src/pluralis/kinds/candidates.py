@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from pluralis.kinds.parts import EXACT, Part, Rows, column_info, common_breaks, stated
+from pluralis.form import EXACT
+from pluralis.kinds.parts import Part, Rows, column_info, common_breaks, stated
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw
@@ -85,9 +86,8 @@ def breaks(plan: Plan, table: Table) -> Iterator[str]:
         )
     else:
         yield (
-            "several rows of one person: weights and shares are those of rows; where people with one value have more "
-            "rows than others, whoever finds all rows of a person learns more. If the value changes between two "
-            "releases, so does the set, which shows it"
+            "several rows of one person: they have one set, which tells as much as that of one row; if the value "
+            "changes between two releases, so does the set, which shows it"
         )
     if len(table.sensitive) > 1:
         yield (

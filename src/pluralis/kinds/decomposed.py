@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.form import EXACT
 from pluralis.kernels.order import stable_order
 from pluralis.kernels.sets import largest_joint_share, largest_share
 from pluralis.kinds.parts import (
     ATTRIBUTE,
     COUNT,
-    EXACT,
     GROUP,
     VALUE,
     Kept,

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pluralis.form import LINKED
 from pluralis.generalise import microdata
-from pluralis.kinds.parts import GROUP, LINKED, Part, column_info, common_breaks, in_order, large_groups, promised
+from pluralis.kinds.parts import GROUP, Part, column_info, common_breaks, in_order, large_groups, promised
 from pluralis.plan import LEFT_OUT, Plan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw

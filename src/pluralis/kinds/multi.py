@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from pluralis.form import EXACT, LINKED
 from pluralis.kinds import bucketized, generalized
-from pluralis.kinds.parts import EXACT, LINKED, Part, column_info, common_breaks, stated
+from pluralis.kinds.parts import Part, column_info, common_breaks, stated
 from pluralis.plan import Plan, Subplan
 from pluralis.policy import Policy
 from pluralis.randomness import Draw

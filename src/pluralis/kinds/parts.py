@@ -16,6 +16,7 @@ from pluralis.attacks.publication import SEVERAL
 from pluralis.attribute import FileHierarchy
 from pluralis.coding import coded
 from pluralis.errors import PolicyError
+from pluralis.form import MEMBERSHIP
 from pluralis.generalise import Cells
 from pluralis.kernels.order import gathered, sort_if_nearly, sorted_by, stable_order, unpacked
 from pluralis.plan import LEFT_OUT, Plan
@@ -296,7 +297,7 @@ def stated(known: Iterable[str], kind: str, **fields: Any) -> Claim:
 
 def common_breaks(plan: Plan, table: Table) -> Iterator[str]:
     """What no kind of release stops."""
-    yield "membership: that a person is in the table is not hidden"
+    yield MEMBERSHIP
     if table.person is not None:
         yield f"{SEVERAL}: each is protected on its own; whoever finds several can intersect their groups"
     if plan.left_out + table.dropped:
@@ -312,7 +313,3 @@ def _why(plan: Plan, table: Table) -> str:
     if not plan.left_out:
         return f"and {missing}: rows in which it is missing were dropped, and no others"
     return f"and either {missing} or is one of the others, whose values are mostly the commonest"
-
-
-LINKED = "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"
-EXACT = "linkage: quasi values are published as they are, so that a person's row, though not its secret, can be found"

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from pluralis.form import LINKED
 from pluralis.generalise import Cells, Grouped, quasi_labels
 from pluralis.kinds.parts import (
-    LINKED,
     Kept,
     Part,
     Rows,

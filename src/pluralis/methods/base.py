@@ -32,7 +32,7 @@ class Method(BaseModel):
     guarantee: ClassVar[str]
     breaks: ClassVar[tuple[str, ...]]
     draws: ClassVar[bool] = True  # False: of rows that all stay, every key makes the same groups
-    keeps: ClassVar[bool] = False  # True: under one key a row is given the same again, whatever becomes of the others
+    keeps: ClassVar[bool] = False  # True: under one key a row gets the same again, while it or its person is the same
 
     variant: Literal["hardened", "paper"] = "hardened"
 

@@ -35,7 +35,7 @@ import numpy.typing as npt
 import polars as pl
 from pydantic import Field
 
-from pluralis.addition import FARTHEST, MOST, Design, Value, blurred, posteriors
+from pluralis.addition import FARTHEST, MEMBERS, MOST, Design, Value, blurred, posteriors, rounded_up
 from pluralis.eligibility import refuse_k, require_eligible, require_sensitive
 from pluralis.errors import Infeasible, InputError, ReleaseError
 from pluralis.identity import identity_of, row_words, shared_draws, value_words
@@ -93,7 +93,7 @@ class RandomizedAddition(Method):
         group_of[kept] = 0
         if self.claim == "posterior":
             _require_one_value(table, table.sensitive[0], kept)
-        designs, sets = {}, {}
+        designs, sets, breaks = {}, {}, list[str]()
         with stage("drawing sets"):
             for column in table.sensitive:
                 counts = np.bincount(column.codes[kept], minlength=column.size)
@@ -101,10 +101,19 @@ class RandomizedAddition(Method):
                 design, place = _design(column, policy.l(column.name), None if uniform else counts, draw)
                 if self.claim == "posterior":
                     _require_near(design, column, place, counts)
+                    breaks += _by_people(design, table, column, place, kept)
                 crowd = design.l if self.claim == "posterior" else 0
                 designs[column.name], sets[column.name] = _drawn(table, column, place, kept, design, draw, crowd)
         notes = tuple(_told(designs)) if self.claim == "posterior" else ()
-        return Plan(kind=self.kind, group_of=group_of, sets=sets, designs=designs, claim=self.claim, notes=notes)
+        return Plan(
+            kind=self.kind,
+            group_of=group_of,
+            sets=sets,
+            designs=designs,
+            claim=self.claim,
+            breaks=tuple(breaks),
+            notes=notes,
+        )
 
 
 def _refuse_models(policy: Policy) -> None:
@@ -171,6 +180,36 @@ def _require_near(design: Design, column: Column, place: npt.NDArray[np.int32], 
             f"some value would now be guessed with {worst:.1%}, and no more than {design.bound:.2%} is promised. "
             "Publish to another folder with a new key, knowing that both releases can be intersected."
         )
+
+
+def _by_people(
+    design: Design, table: Table, column: Column, place: npt.NDArray[np.int32], kept: npt.NDArray[np.int64]
+) -> Iterator[str]:
+    """What a set tells of a person, not of a row: people count once, however many rows they have.
+
+    Weights and shares are those of rows. Where people with one value have more rows than others, a value is rarer among
+    people than among rows, and whoever finds all rows of a person weighs the set by people. Refused beyond FARTHEST/l,
+    said in `breaks` below.
+    """
+    if table.person is None:
+        return
+    _, first = np.unique(table.person[kept], return_index=True)
+    people = np.zeros(design.m)
+    np.add.at(people, place[column.codes[kept[first]]], 1)
+    every = design.sets if design.counts is not None else np.sort(np.argsort(people)[[*range(design.l - 1), -1]])[None]
+    worst = float(posteriors(every, people, design.weight).max())
+    if worst > FARTHEST / design.l + SLACK:
+        raise Infeasible(
+            f"People with some values of {column.name!r} have more rows than others. Sets hide how common values are "
+            "among rows; by how common they are among people, whoever finds all rows of a person could guess with up "
+            f"to {worst:.1%}, not {1 / design.l:.1%}, and {FARTHEST:g} times that is the most. Keep one row of each "
+            "person, such as the latest, or promise l values in each set and no more: options: {claim: set-size}."
+        )
+    yield (
+        f"shares of people: promises are by the shares of rows; by those of people, who count once, a value of "
+        f"{column.name} is likely up to {100 * rounded_up(worst):.3g} %; whoever also knows that people with many rows "
+        "have some values more often learns more from the number of rows"
+    )
 
 
 def _too_rare(design: Design, column: Column) -> str:
@@ -267,10 +306,11 @@ def _require_estimable(design: Design, column: Column) -> None:
     """Refuse a design of which nothing could be estimated."""
     if design.counts is None:
         return
-    if design.m > MOST:
+    most = min(MOST, MEMBERS // design.l)
+    if design.m > most:
         raise Infeasible(
-            f"{column.name!r} has {design.m:,} values; calibrated addition takes up to {MOST:,}. Add bin: to round "
-            "numbers, or use variant: paper with options: {claim: set-size}."
+            f"{column.name!r} has {design.m:,} values; calibrated addition at l = {design.l} takes up to {most:,}. "
+            "Join values, add bin: to round numbers, or use variant: paper with options: {claim: set-size}."
         )
     if np.linalg.cond(design.held) > SINGULAR:
         top = column.text(int(column.counts.argmax()))
