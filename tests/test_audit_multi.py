@@ -187,8 +187,8 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "an attribute less": (an_attribute_less, "do not protect the same attributes."),
     "nothing claimed": (nothing_claimed, "nothing is claimed of job."),
     "a larger l": (a_larger_l, "has another l than the parameters."),
-    "a broken rule": (a_broken_rule, "parameters: no arrow"),
-    "rules that are no list": (rules_that_are_no_list, "parameters: rules is not a list of text."),
+    "a broken rule": (a_broken_rule, "is neither a rule nor a dependency"),
+    "rules that are no list": (rules_that_are_no_list, "rules and dependencies are lists of text."),
     "a broken dependency": (a_broken_dependency, "neither a rule nor a dependency"),
     "another claim": (another_claim, "a multi release claims its rules and nothing else."),
 }

@@ -235,7 +235,8 @@ class Design:
         if self.counts is None:
             return np.full((self.m, self.m), self.rate) + (1 - self.rate) * np.eye(self.m)
         together = self.together(self.weights)
-        return together / np.diag(together)
+        held: Reals = together / np.diag(together)
+        return held
 
     def together(self, weights: Numbers | Reals) -> Reals:
         """[j, v]: the weight of all sets that hold both, if sets have these weights."""

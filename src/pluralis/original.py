@@ -8,7 +8,7 @@ import polars as pl
 
 from pluralis.attribute import Attribute
 from pluralis.canonical import canonical
-from pluralis.coding import spelled_out
+from pluralis.coding import is_text, spelled_out
 from pluralis.errors import InputError
 from pluralis.labels import binned, is_binned
 from pluralis.release import ColumnInfo, Manifest
@@ -52,7 +52,10 @@ def original_values(
 
 def _holds_intervals(values: pl.Series) -> bool:
     """Whether the original itself has intervals, as text, in the place of numbers."""
-    return values.dtype == pl.String and bool(values.str.contains(r"^\s*\[").any())
+    if not is_text(values.dtype):
+        return False
+    texts = values.dtype.categories if isinstance(values.dtype, pl.Enum) else values.cast(pl.String)
+    return bool(texts.str.contains(r"^\s*\[").any())
 
 
 def comparable(values: pl.Series, *, fold_case: bool) -> pl.Series:

@@ -15,9 +15,9 @@ import pytest
 
 from pluralis.attacks import Options, Result, attack
 from pluralis.attacks.beliefs import said_by
-from pluralis.attacks.persons import ATTACK, DIFFERENT, EACH, joint, persons_of, several, tell
+from pluralis.attacks.persons import ATTACK, DIFFERENT, EACH, NUMBER, joint, persons_of, several, tell
 from pluralis.attacks.publication import SEVERAL
-from pluralis.errors import InputError, PluralisError
+from pluralis.errors import Infeasible, InputError, PluralisError
 from pluralis.kernels.different import pick_different
 from pluralis.methods import methods
 from pluralis.policy import Policy
@@ -339,3 +339,66 @@ def test_people_with_one_row_are_left_alone() -> None:
     assert several(np.array([4, 4, 1, 1]), np.ones(4, bool), 1, 100, 0).sampled
     assert joint(np.zeros((0, 3)), np.ones(3) / 3, several(np.arange(3), np.ones(3, bool), 9, 9, 0),
                  np.zeros(0, bool)).one_value.shape == (0, 3)  # fmt: skip
+
+
+# how many rows people have ----------------------------------------------------------------------------------------
+
+
+def unequal(times: int, scale: int) -> pl.DataFrame:
+    """Of six diseases three are had by people with several rows each, three by more people with one row each."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"p{v}-{i}", int(rng.integers(0, 10**9)), f"d{v}")
+        for v in range(6)
+        for i in range(150 * scale if v < 3 else 150 * scale * times)
+        for _ in range(times if v < 3 else 1)
+    ]
+    return pl.DataFrame(rows, schema=["person", "age", "disease"], orient="row")
+
+
+@pytest.mark.parametrize("scale", [1, 4])
+def test_more_rows_for_some_values_are_refused_by_drawn_sets(scale: int) -> None:
+    """Among rows all values are as common; among people some are four times as common, and a set is of a person."""
+    quasi = {"age": {"role": "quasi", "type": "number"}}
+    attributes = quasi | {"disease": {"role": "sensitive", "l": 2}}
+    policy = policy_of(attributes, others="drop", person="person", method="randomized-addition")
+    with pytest.raises(Infeasible, match=r"could guess with up to 80\.\d%, not 50\.0%.*Keep one row of each person"):
+        publish(unequal(4, scale), policy, key=Key(b"\1" * 32), attacks=False)
+    once = unequal(4, scale).unique("person", maintain_order=True)
+    once = once.group_by("disease", maintain_order=True).head(150 * scale)
+    assert publish(once, policy, key=Key(b"\1" * 32), attacks=False).manifest.claims
+
+
+def test_what_people_are_guessed_by_is_said_beside_the_shares_of_rows() -> None:
+    rng = np.random.default_rng(1)
+    people = [f"p{i}" for i in range(3_000)]
+    often = rng.integers(1, 4, len(people))
+    table = pl.DataFrame(
+        {
+            "person": np.repeat(people, often),
+            "age": rng.integers(0, 10**9, int(often.sum())),
+            "disease": np.repeat([f"d{i % 6}" for i in range(len(people))], often),
+        }
+    )
+    attributes = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
+    policy = policy_of(attributes, others="drop", person="person", method="randomized-addition")
+    release = publish(table, policy, key=Key(b"\1" * 32), attacks=True)
+    (said,) = [item for item in release.manifest.breaks if item.startswith("shares of people: ")]
+    found = re.search(r"is likely up to ([\d.]+) %", said)
+    assert found
+    assert 50 < float(found[1]) < 62.5
+    weights = release.manifest.parameters["addition"]["disease"]["weights"]
+    shares = [table.unique("person")["disease"].to_list().count(f"d{v}") / w for v, w in enumerate(weights)]
+    worst = max(a / (a + b) for a, b in product(shares, shares) if a is not b)
+    assert float(found[1]) == pytest.approx(100 * worst, abs=0.2)
+
+
+def test_knowing_how_many_rows_people_have_is_measured() -> None:
+    """By sets whose size alone is promised: whoever has four rows has one of three diseases."""
+    table = unequal(4, 8)
+    policy = asked("randomized-addition", {"age": {"role": "quasi", "type": "number"}})
+    release = publish(table, policy, key=Key(b"\1" * 32), attacks=False)
+    results = attack(release, table, only=["persons"], options=Options(sample=10**6, persons=numbers(table)))
+    (found,) = [result for result in results if result.question.endswith(NUMBER)]
+    assert found.success > 0.75
+    assert found.blind == pytest.approx(1 / 3)

@@ -126,3 +126,14 @@ def test_what_is_refused(release: Path, call: Call) -> None:
     shown = call(release, "--original", table)
     assert shown.code == 2
     assert "Name the folder that `pluralis publish` wrote" in " ".join(shown.err.split())
+
+
+def test_a_folder_whose_name_is_a_pattern_is_read_by_its_name(tmp_path: Path, call: Call) -> None:
+    """Beside one that the pattern would match, and that holds something else."""
+    PATIENTS.write_csv(tmp_path / "patients.csv")
+    publish(PATIENTS, patients_policy(2), key=KEY).save(tmp_path / "rel[1]")
+    (tmp_path / "rel1").mkdir()
+    pl.DataFrame({"disease": ["elsewhere"]}).write_parquet(tmp_path / "rel1" / "microdata.parquet")
+    shown = call(tmp_path / "rel[1]", "--original", tmp_path / "patients.csv", "--attack", "files", "--json")
+    assert shown.code == 0
+    assert json.loads(shown.out) == {"results": []}

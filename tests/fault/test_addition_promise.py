@@ -422,3 +422,20 @@ def test_the_publisher_hears_of_numbers_spelled_twice_before_anything_is_drawn()
     table = people(*[60] * 5).with_columns(pl.col("disease").replace(["v0", "v1"], ["5", "5.0"]))
     with pytest.raises(InputError, match=r"'5' and '5.0', which are one number.*Set type: number"):
         publish(table, policy(person=None), key=KEY)
+
+
+def test_shuffled_sets_are_found_where_rows_were_left_out() -> None:
+    """Rows that were left out excuse as many values that no set holds, and not one more."""
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"age": np.arange(600), "disease": [f"d{i % 6}" for i in rng.permutation(600)]})
+    table = table.with_columns(pl.when(pl.col("age") < 3).then(None).otherwise("disease").alias("disease"))
+    secret = {"role": "sensitive", "l": 2, "if_missing": "drop"}
+    policy = policy_of({"age": {"role": "quasi", "type": "number"}, "disease": secret}, method="randomized-addition")
+    release = publish(table, policy, key=Key.test(), attacks=False)
+    assert release.manifest.suppressed == 3
+    assert audit(release, original=table, allow_test=True).holds
+    rows = release.tables["microdata"]
+    shuffled = rows.with_columns(rows["disease"].gather(rng.permutation(rows.height)).alias("disease"))
+    forged = type(release)(**{**vars(release), "tables": {"microdata": shuffled}})
+    assert audit(forged, allow_test=True).holds
+    assert not audit(forged, original=table, allow_test=True).holds

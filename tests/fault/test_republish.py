@@ -387,3 +387,25 @@ def test_republish_is_written_and_read_again() -> None:
     assert Policy.parse(rules.to_yaml()).republish == "independent"
     assert "republish" not in patients_policy().to_yaml()
     assert publish(PATIENTS, rules, key=KEY).policy.republish == "independent"
+
+
+def test_rows_that_may_have_been_corrected_are_refused_without_a_person(folder: Path) -> None:
+    """Everybody is one year older, has other draws, and would be known from both releases."""
+    table = FEW.with_columns(id=pl.int_range(pl.len()))
+    attributes = {
+        "id": {"role": "quasi", "type": "number"},
+        "age": {"role": "quasi", "type": "number"},
+        "disease": {"role": "sensitive", "l": 2},
+    }
+    asked = policy_of(attributes, others="drop", method="randomized-addition")
+    older = table.with_columns(pl.col("age") + 1)
+    made(table, asked, folder).save(folder)
+    with pytest.raises(OutputError, match="The policy names no `person`"):
+        made(older, asked, folder).save(folder, replace=True)
+    known = policy_of(
+        {**attributes, "id": {"role": "identifier"}}, person="id", others="drop", method=asked.publish.method
+    )
+    other = folder.with_name("known")
+    made(table, known, other).save(other)
+    made(older, known, other).save(other, replace=True)
+    assert successive(other) == []

@@ -327,3 +327,13 @@ def test_a_column_may_be_called_anything_else(method: str, role: str, name: str)
     assert release.loss.rows == 7
     quoted = '"' + name.replace('"', '""') + '"'
     assert release.count(f"{quoted} IS NOT NULL").value == 7
+
+
+@pytest.mark.parametrize("method", ["bsgi", "anatomy", "decomposition"])
+def test_texts_that_are_intervals_are_published_as_texts(method: str) -> None:
+    """Bands that a table already has are no numbers in bins: the original holds them as they are."""
+    bands = {name: f"[{10 * i}, {10 * i + 9}]" for i, name in enumerate(PATIENTS["disease"].unique().sort())}
+    frame = PATIENTS.with_columns(pl.col("disease").replace_strict(bands))
+    release = publish(frame, patients_policy(method=method), key=KEY, attacks=True)
+    assert audit(release, original=frame).holds
+    assert release.loss.rows == 7

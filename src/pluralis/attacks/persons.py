@@ -7,10 +7,12 @@ Definition  Whoever knows the quasi values of every row of a person finds, for e
                 S(v)  =  p(v) · product over rows of B(v) / p(v),        p(v) how common v is overall.
 
             How common the second is, is learnt from the people themselves by expectation and maximisation: the
-            first makes their rows 1 likely, the second the sum of S. A row is guessed by both, weighed. Three
+            first makes their rows 1 likely, the second the sum of S. A row is guessed by both, weighed. Four
             questions: every row of people with several rows; the value of those who have one in all rows, by S alone;
-            and of drawn sets, every row where sets of one person that differ hold values that differ, as they do
-            if equal values of a person are drawn equal sets.
+            of drawn sets, every row where sets of one person that differ hold values that differ, as they do
+            if equal values of a person are drawn equal sets; and the value of everybody who has one in all rows, by
+            somebody who knows how many rows people have: p(v) is then that of people with as many rows, learnt from
+            what all of them show.
             `success` is the mean over people of the share of their rows that is guessed right.
 Reference   Ye et al.: Anonymizing Classification Data Using Distribution Clusters, DEXA 2008, section 5.2 (several rows
             of one person in different groups); Ganta et al.: Composition Attacks. KDD 2008.
@@ -48,6 +50,8 @@ MOST = 4
 EACH = "in each of their rows"
 ONE_VALUE = "where it is one in all of their rows"
 DIFFERENT = "in each of their rows, if sets that differ hold values that differ"
+NUMBER = "where it is one in all of their rows, knowing how many rows people have"
+CROWD = 20  # people with as many rows as each other, to learn from
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -103,7 +107,9 @@ class Several(NamedTuple):
         return means
 
 
-def several(persons: npt.NDArray[np.int64], found: npt.NDArray[np.bool_], most: int, cells: int, seed: int) -> Several:
+def several(
+    persons: npt.NDArray[np.int64], found: npt.NDArray[np.bool_], most: int, cells: int, seed: int, least: int = 2
+) -> Several:
     """People of whom several rows are found: all, or as many, drawn, as there is room for.
 
     >>> several(np.array([7, 3, 7, 5, 3]), np.ones(5, bool), 9, 9, 0).rows.tolist()
@@ -112,7 +118,7 @@ def several(persons: npt.NDArray[np.int64], found: npt.NDArray[np.bool_], most: 
     order = np.argsort(persons, kind="stable")
     order = order[found[order]]
     _, first, count = np.unique(persons[order], return_index=True, return_counts=True)
-    first, count = first[count > 1], count[count > 1]
+    first, count = first[count >= least], count[count >= least]
     drawn = np.random.default_rng(seed).permutation(first.size)
     kept = np.sort(drawn[: min(most, int(np.searchsorted(np.cumsum(count[drawn]), cells, side="right")))])
     first, count = first[kept], count[kept]
@@ -206,10 +212,19 @@ def _own(release: Release, beliefs: Reals, people: Several) -> npt.NDArray[np.bo
 
 def tell(release: Release, said: Said, known: Sequence[str], original: pl.DataFrame, options: Options) -> Told:
     """What a release says of every row of people who have several, to whoever knows some columns of each row."""
+    asked, beliefs = _rows_of_people(said, known, original, options, least=2)
+    return Told(asked, beliefs, joint(beliefs, overall_of(said), asked, _own(release, beliefs, asked)))
+
+
+def _rows_of_people(
+    said: Said, known: Sequence[str], original: pl.DataFrame, options: Options, *, least: int
+) -> tuple[Several, Reals]:
+    """People with so many rows that are found, and what each of the rows says by itself."""
     assert options.persons is not None
     view, values = View.of(said, known), said.values.len()
     room = CELLS // max(1, values)
-    people = several(options.persons, np.ones(original.height, np.bool_), options.sample, room, options.seed)
+    everybody = np.ones(original.height, np.bool_)
+    people = several(options.persons, everybody, options.sample, room, options.seed, least)
     beliefs = np.zeros((people.rows.size, values))
     for part, believed, _ in view.beliefs(original, people.rows):
         beliefs[part] = believed
@@ -217,9 +232,41 @@ def tell(release: Release, said: Said, known: Sequence[str], original: pl.DataFr
     found[people.rows] = beliefs.sum(axis=1) > 0  # rows that were left out say nothing
     at = np.empty(original.height, np.int64)
     at[people.rows] = np.arange(people.rows.size)
-    asked = several(options.persons, found, options.sample, room, options.seed)._replace(sampled=people.sampled)
-    beliefs = beliefs[at[asked.rows]]
-    return Told(asked, beliefs, joint(beliefs, overall_of(said), asked, _own(release, beliefs, asked)))
+    asked = several(options.persons, found, options.sample, room, options.seed, least)
+    return asked._replace(sampled=people.sampled), beliefs[at[asked.rows]]
+
+
+def by_number(beliefs: Reals, overall: Reals, people: Several, once: npt.NDArray[np.bool_]) -> Reals:
+    """[person, value] if all rows of a person are one value, to whoever knows how many rows everybody has.
+
+    How common values are among people with so many rows is learnt from what all of them show; where they are fewer than
+    CROWD, from everybody.
+
+    >>> people = Several(np.arange(80), np.array([*range(41), *range(42, 81, 2)]), False)
+    >>> beliefs = np.full((80, 2), 0.5)  # of people with one row nothing is known,
+    >>> beliefs[40:] = [0.9, 0.1]  # and those with two rows show that theirs is the first value
+    >>> by_number(beliefs, np.array([0.5, 0.5]), people, np.ones(80, bool))[[0, -1]].round(2).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    with np.errstate(divide="ignore"):
+        prior = np.log(np.maximum(overall, 1e-300))
+        said = np.where(once[:, None], np.log(beliefs) - prior, 0.0)
+    logs = np.add.reduceat(said, people.starts[:-1], axis=0)
+    likely = np.exp(logs - np.where(np.isfinite(top := logs.max(axis=1, keepdims=True)), top, 0.0))
+    number = np.diff(people.starts)
+    out = np.zeros_like(likely)
+    for count in np.unique(number):
+        mine = likely[number == count]
+        shares = overall.copy()
+        for _ in range(STEPS if len(mine) >= CROWD else 0):
+            weighed = mine * shares
+            total = weighed.sum(axis=1, keepdims=True)
+            shares = np.divide(weighed, total, out=np.zeros_like(weighed), where=total > 0).sum(axis=0)
+            shares /= max(float(shares.sum()), 1e-300)
+        out[number == count] = mine * shares
+    total = out.sum(axis=1, keepdims=True)
+    believed: Reals = np.divide(out, total, out=np.zeros_like(out), where=total > 0)
+    return believed
 
 
 def _asked(release: Release, said: Said, original: pl.DataFrame, options: Options) -> Iterator[Result]:
@@ -244,6 +291,27 @@ def _asked(release: Release, said: Said, original: pl.DataFrame, options: Option
     if apart is not None:
         right = people.per_person(chance_of_right(apart, mine))
         yield score.result(DIFFERENT, right, alone=alone, note=f"row by row {by_row:.1%}")
+    yield from _by_number(score, original, options)
+
+
+def _by_number(score: Score, original: pl.DataFrame, options: Options) -> Iterator[Result]:
+    """Everybody who has one value, by somebody who knows how many rows people have, if these are not as many."""
+    release, said = score.release, score.said
+    people, beliefs = _rows_of_people(said, score.known, original, options, least=1)
+    number = np.diff(people.starts)
+    mine = said.truth(original)[people.rows]
+    first = mine[people.starts[:-1]]
+    constant = people.per_person((mine == first[people.of_row]).astype(np.float64)) == 1
+    crowds = np.bincount(number) >= CROWD  # whether this is asked must not tell of one person
+    if crowds.sum() < 2 or not constant.any():
+        return
+    told = by_number(beliefs, overall_of(said), people, _own(release, beliefs, people))
+    right = chance_of_right(told, first)[constant]
+    blind = sum(
+        commonest(first[constant & (number == n)]) * (constant & (number == n)).sum() for n in np.unique(number)
+    )
+    note = f"{constant.mean():.0%} of people; the blind guess knows the number of rows, too"
+    yield score._replace(blind=float(blind / constant.sum())).result(NUMBER, right, alone=None, note=note)
 
 
 class Score(NamedTuple):

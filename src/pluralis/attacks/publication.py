@@ -116,7 +116,9 @@ def _several_rows(release: Release, results: Sequence[Result]) -> Iterator[str]:
     where = "sets" if release.kind == "candidates" else "groups"
     for name in dict.fromkeys(result.attribute for result in results if result.targets >= PEOPLE):
         mine = [result for result in results if result.attribute == name and result.targets >= PEOPLE]
-        each = [result for result in mine if not result.question.endswith(persons.ONE_VALUE)]
+        each = [result for result in mine if result.question.endswith((persons.EACH, persons.DIFFERENT))]
+        if not each:
+            continue
         best = max(each, key=lambda result: result.success)
         if not best.above_chance:
             continue
@@ -125,6 +127,8 @@ def _several_rows(release: Release, results: Sequence[Result]) -> Iterator[str]:
             said += f", above the {percent(best.promised or 0.0)} of one row"
         if one := [result.success for result in mine if result.question.endswith(persons.ONE_VALUE)]:
             said += f", {percent(max(one))} where all have one value"
+        if number := [result.success for result in mine if result.question.endswith(persons.NUMBER)]:
+            said += f", {percent(max(number))} knowing how many rows people have"
         yield f"{SEVERAL}: {said}; blind guess {percent(best.blind)}"
 
 
