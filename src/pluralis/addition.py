@@ -39,6 +39,7 @@ ORDERS = 64
 LARGEST = 1 << 40  # that weights may add up to
 MOST = 2_000  # values of a calibrated design: what an analyst has to invert is a matrix of them
 MEMBERS = 25_000  # values times l: the members of all sets that ORDERS orders make are so many times ORDERS, at most
+_DENSE = 4_000_000  # sets times values up to which a table of them is quicker than a sparse one
 FARTHEST = 1.25  # how many times 1/l a guess may reach to whoever knows the true shares
 
 Numbers = npt.NDArray[np.int64]
@@ -240,6 +241,10 @@ class Design:
 
     def together(self, weights: Numbers | Reals) -> Reals:
         """[j, v]: the weight of all sets that hold both, if sets have these weights."""
+        if self.m * len(self.sets) <= _DENSE:
+            dense = np.zeros((len(self.sets), self.m))
+            np.put_along_axis(dense, self.sets, 1.0, axis=1)
+            return np.asarray(dense.T @ (dense * weights[:, None]))
         from scipy.sparse import csr_array
 
         starts = self.l * np.arange(len(self.sets) + 1)

@@ -145,10 +145,11 @@ def _with_own_dictionary(column: pl.Series) -> pl.Series:
     kind = column.dtype
     if not isinstance(kind, pl.List) or not isinstance(kind.inner, (pl.Categorical, pl.Enum)):
         return column
-    held = column.explode().unique().drop_nulls().cast(pl.String).sort()
     if isinstance(kind.inner, pl.Enum):
-        if held.len() == kind.inner.categories.len():
+        used = column.explode().drop_nulls().to_physical().unique().sort()
+        if used.len() == kind.inner.categories.len():
             return column
-        used = set(held)
-        held = kind.inner.categories.filter(kind.inner.categories.is_in(list(used)))
+        held = kind.inner.categories.gather(used)
+    else:
+        held = column.explode().unique().drop_nulls().cast(pl.String).sort()
     return column.cast(pl.List(pl.String)).cast(pl.List(pl.Enum(held)))

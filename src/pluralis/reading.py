@@ -40,6 +40,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,48 +102,75 @@ def read_release(folder: str | Path, *, limit: int | None = LIMIT) -> Release:
     return Release(manifest, tables)
 
 
-def inspect_folder(
-    folder: Path, *, in_codes: bool = False, limit: int | None = LIMIT
-) -> tuple[Manifest, dict[str, pl.DataFrame], list[str]]:
+def inspect_folder(folder: Path, *, limit: int | None = LIMIT) -> tuple[Manifest, dict[str, pl.DataFrame], list[str]]:
     """The manifest, the tables that could be read, and every way in which the folder is not one release.
 
     A manifest that cannot be read is a ReleaseError: nothing can be said of the rest.
     """
-    with refusing("cannot be read"):
-        if not folder.is_dir():
-            raise ReleaseError(f"{folder} is not a folder. Name the folder that `pluralis publish` wrote.")
-        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            manifest = parse_manifest(_read(place, MANIFEST, _MANIFEST_BYTES))
-            problems = [*_files(place, manifest), *_readme(place, manifest), *_sizes(manifest, limit)]
-            tables, found = ({}, []) if problems else _tables(place, manifest, limit)
-        finally:
-            os.close(place)
-        if not in_codes:
-            tables = {name: table.with_columns(_spelled(column) for column in table) for name, table in tables.items()}
-        return manifest, tables, problems + found
+    with inspecting(folder, limit=limit) as found:
+        tables = {n: table.with_columns(_spelled(column) for column in table) for n, table in found.tables.items()}
+        return found.manifest, tables, found.wait()
 
 
-def _tables(place: int, manifest: Manifest, limit: int | None) -> tuple[dict[str, pl.DataFrame], list[str]]:
-    """The tables, text as codes, and what is wrong with them. Files are written again while the next one is read."""
-    tables: dict[str, pl.DataFrame] = {}
-    problems = list[str]()
+@dataclass
+class Inspection:
+    """A folder that is being read: its tables, text as codes, and what is wrong with it so far.
+
+    Files are still written again and compared. Nothing that was read may be believed before `wait` has come back.
+    """
+
+    manifest: Manifest
+    tables: dict[str, pl.DataFrame]
+    problems: list[str]
+    written: list[tuple[TableInfo, Future[None]]]
+
+    def wait(self) -> list[str]:
+        """Every way in which the folder is not one release."""
+        with refusing("cannot be read"):
+            for info, check in self.written:
+                try:
+                    check.result()
+                except ReleaseError as error:
+                    self.problems.insert(0, f"{info.file}: {error}")
+        self.written = []
+        return self.problems
+
+
+@contextmanager
+def inspecting(folder: Path, *, limit: int | None = LIMIT) -> Iterator[Inspection]:
+    """The same for whoever has something to do with the tables meanwhile, and waits before telling of it."""
     with ThreadPoolExecutor(1) as behind:
-        written: list[tuple[TableInfo, Future[None]]] = []
-        for info in manifest.tables:
+        with refusing("cannot be read"):
+            if not folder.is_dir():
+                raise ReleaseError(f"{folder} is not a folder. Name the folder that `pluralis publish` wrote.")
+            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
-                data, tables[info.name] = _table(place, info, limit=limit)
-                if info.file.endswith(".parquet"):
-                    written.append((info, behind.submit(_require_cells_alone, data, tables[info.name])))
-            except ReleaseError as error:
-                problems.append(f"{info.file}: {error}")
-        problems = problems or [*form_problems(manifest, tables), *domain_problems(manifest, tables), *unsaid(manifest)]
-        for info, check in written:
-            try:
-                check.result()
-            except ReleaseError as error:
-                problems.insert(0, f"{info.file}: {error}")
-    return tables, problems
+                manifest = parse_manifest(_read(place, MANIFEST, _MANIFEST_BYTES))
+                problems = [*_files(place, manifest), *_readme(place, manifest), *_sizes(manifest, limit)]
+                found = Inspection(manifest, {}, problems, [])
+                if not problems:
+                    _read_tables(place, found, behind, limit)
+            finally:
+                os.close(place)
+        yield found
+
+
+def _read_tables(place: int, found: Inspection, behind: ThreadPoolExecutor, limit: int | None) -> None:
+    """Read the tables. Files are written again behind, while the next one is read."""
+    manifest, tables = found.manifest, found.tables
+    for info in manifest.tables:
+        try:
+            data, tables[info.name] = _table(place, info, limit=limit)
+            if info.file.endswith(".parquet"):
+                found.written.append((info, behind.submit(_require_cells_alone, data, tables[info.name])))
+        except ReleaseError as error:
+            found.problems.append(f"{info.file}: {error}")
+    if not found.problems:
+        found.problems += [
+            *form_problems(manifest, tables),
+            *domain_problems(manifest, tables),
+            *unsaid(manifest),
+        ]
 
 
 def require_sealed(folder: Path, manifest: Manifest) -> None:
@@ -345,11 +373,11 @@ def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFra
 
 
 def _letters(cells: pl.Series) -> int:
-    """Bytes of the texts of a column: a dictionary says in a few how many there are."""
+    """Bytes of the texts of a column, of sets at most: a dictionary says in a few bytes how many there are."""
+    if isinstance(cells.dtype, pl.List) and isinstance(cells.dtype.inner, pl.Enum):
+        longest = cells.dtype.inner.categories.str.len_bytes().max() or 0
+        return int(cells.list.len().cast(pl.UInt64).sum()) * int(str(longest))  # sums of less go round
     cells = cells.explode() if isinstance(cells.dtype, pl.List) else cells
-    if isinstance(cells.dtype, pl.Enum):
-        lengths = cells.dtype.categories.str.len_bytes().cast(pl.UInt64)  # sums of less go round
-        return int(lengths.gather(cells.drop_nulls().to_physical()).sum())
     return int(cells.str.len_bytes().cast(pl.UInt64).sum() or 0) if cells.dtype == pl.String else 0
 
 

@@ -19,7 +19,7 @@ from pluralis.coding import coded_table, spelled_out_table
 from pluralis.domains import told_apart
 from pluralis.errors import ReleaseError
 from pluralis.form import form_problems
-from pluralis.reading import LIMIT, inspect_folder, refusing
+from pluralis.reading import LIMIT, inspecting, refusing
 from pluralis.release import Manifest, Release
 
 __all__ = ["Finding", "Verdict", "audit"]
@@ -38,17 +38,30 @@ def audit(
     may unfold to `limit` bytes. A release made with the test key is refused unless `allow_test`.
     """
     if isinstance(release, Release):
-        manifest, tables = release.manifest, {name: coded_table(table) for name, table in release.tables.items()}
-        problems = list(form_problems(manifest, tables))
-    else:
-        manifest, tables, problems = inspect_folder(Path(release), in_codes=True, limit=limit)
-    if manifest.kind not in _JUDGES:
-        raise ReleaseError(f"This Pluralis cannot judge releases of kind {manifest.kind!r}. Use the one that made it.")
-    with refusing("cannot be judged"):
-        return _judged(manifest, tables, problems, original, allow_test)
+        tables = {name: coded_table(table) for name, table in release.tables.items()}
+        problems = list(form_problems(release.manifest, tables))
+        return _judged(release.manifest, tables, problems, original, allow_test)
+    with inspecting(Path(release), limit=limit) as found:
+        verdict = _judged(found.manifest, found.tables, found.problems, original, allow_test)
+        if not (late := found.wait()):
+            return verdict
+        return _judged(found.manifest, found.tables, late, original, allow_test)
 
 
 def _judged(
+    manifest: Manifest,
+    tables: dict[str, pl.DataFrame],
+    problems: list[str],
+    original: pl.DataFrame | None,
+    allow_test: bool,
+) -> Verdict:
+    if manifest.kind not in _JUDGES:
+        raise ReleaseError(f"This Pluralis cannot judge releases of kind {manifest.kind!r}. Use the one that made it.")
+    with refusing("cannot be judged"):
+        return _findings(manifest, tables, problems, original, allow_test)
+
+
+def _findings(
     manifest: Manifest,
     tables: dict[str, pl.DataFrame],
     problems: list[str],
