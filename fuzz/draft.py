@@ -129,7 +129,7 @@ class Draft:
         readme = self.readme
         with suppress(Exception):  # of a manifest that is none, the README stays as it was
             readme = release_readme(Manifest.model_validate(manifest)).encode()
-        files[README] = self.new_readme or readme
+        files[README] = readme if self.new_readme is None else self.new_readme
         _rehash(manifest, files, {})
         files[MANIFEST] = self.spelled or to_json(manifest)
         return {name: data for name, data in {**files, **self.raw}.items() if name not in self.removed}

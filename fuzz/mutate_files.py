@@ -21,7 +21,7 @@ def parquet_otherwise(draft: Draft, random: Random) -> None:
     sheet = random.choice(sheets)
     data = sheet.data(in_order=True)
     table = pq.read_table(io.BytesIO(data))
-    way, out, secret = random.randrange(8), io.BytesIO(), b"Ann has hiv"
+    way, out, secret = random.randrange(9), io.BytesIO(), b"Ann has hiv"
     if way == 0:
         pq.write_table(table, out, row_group_size=1)
     elif way == 1:
@@ -56,6 +56,12 @@ def parquet_otherwise(draft: Draft, random: Random) -> None:
         )
     elif way == 6:
         out.write(data + secret + data[-8:])
+    elif way == 7:
+        writer = b"Polars (python)"
+        if writer not in data:
+            return
+        out.write(data.replace(writer, secret.ljust(len(writer))))
+        draft.hidden.append("Parquet: the name of the writer")
     else:
         place = data.find(b"F" if random.random() < 0.5 else b"a", len(data) // 2)
         out.write(data[:place] + b"Z" + data[place + 1 :] if place > 0 else data)
@@ -94,7 +100,7 @@ def csv_otherwise(draft: Draft, random: Random) -> None:
             data.rstrip(b"\n"),
             b"# note\n" + data,
             data.replace(b",", b", "),
-            data.decode().encode("utf-16"),
+            data.decode("utf-8", "replace").encode("utf-16"),
             data.replace(b"\n", b",\n"),
             data.replace(b",", b";"),
             b"".join(b'"' + line.replace(b",", b'","') + b'"\n' for line in data.replace(b'"', b"").splitlines()),

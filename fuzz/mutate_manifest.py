@@ -46,7 +46,41 @@ def leaf(draft: Draft, random: Random) -> None:
 
 
 @mutation
+def a_text_beside(draft: Draft, random: Random) -> None:
+    """A sentence where a name, a word or a number stands, or beside them: nobody who reads the tables sees it."""
+    parameters = draft.manifest.get("parameters")
+    if not isinstance(parameters, dict) or draft.spelled is not None:
+        return
+    secret = random.choice(["Ann has hiv", "Ann, 20, f: hiv"])
+    key = random.choice(
+        [
+            "options",
+            "weights",
+            "case",
+            "models",
+            "primary",
+            "domains",
+            "dependencies",
+            "missing_as",
+            "addition",
+        ]
+    )
+    said = {
+        "case": [secret],
+        "dependencies": [f'"{secret}" -> age'],
+        "domains": {secret: {"name": secret, "role": "sensitive", "type": "text", "attribute": secret, "domain": []}},
+        "options": {"rows": secret},
+        "primary": secret,
+        "addition": {secret: {"design": "uniform", "values": ["a", "b", "c"]}},
+    }.get(key, {secret: 1.0 if key == "weights" else secret})
+    old = parameters.get(key)
+    parameters[key] = {**old, **said} if isinstance(old, dict) and isinstance(said, dict) else said
+    draft.hidden.append(f"a text in {key}")
+
+
+@mutation
 def deep(draft: Draft, random: Random) -> None:
+    draft.hidden = [what for what in draft.hidden if what != "the manifest in other bytes"]
     nested: Any = "x"
     for _ in range(random.choice([50, 900, 5000])):
         nested = [nested] if random.random() < 0.5 else {"a": nested}

@@ -61,10 +61,14 @@ class Seed:
         data |= {"adversaries": [{"knows": list(self.knows)}]} if self.knows else {}
         return Policy.of(data)
 
+    @property
+    def people(self) -> pl.DataFrame:
+        """The table that is published."""
+        return pl.concat([PEOPLE.head(self.rows)] * self.times)
+
     def publish(self, folder: Path) -> None:
         """Write the release. It is not attacked: that takes most of the time and changes little in the folder."""
-        people = pl.concat([PEOPLE.head(self.rows)] * self.times)
-        release = publish(people, self.policy(), key=Key.test(), attacks=False)
+        release = publish(self.people, self.policy(), key=Key.test(), attacks=False)
         release.save(folder, format=self.format, allow_test=True)
 
 

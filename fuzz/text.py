@@ -21,7 +21,7 @@ import polars as pl
 from fuzz.grammar import CSV, ODD, POLICY, RULE, TREE, damaged, derived
 from fuzz.harness import Case, Fault, raised_at, scratch, watched
 from fuzz.queries import condition
-from fuzz.seeds import PEOPLE, SEEDS, publish_all
+from fuzz.seeds import SEEDS, publish_all
 from pluralis.errors import PluralisError
 from pluralis.estimate import count
 from pluralis.estimate import table as count_by
@@ -56,7 +56,7 @@ class Text:
         case: Case = {"target": target}
         if target == "query":
             seed = random.choice(SEEDS)
-            people = PEOPLE.head(seed.rows).to_dicts()
+            people = seed.people.to_dicts()
             names = [name for name in (*seed.attributes, "sex", "disease", "drug") if not seed.rules or name != "bill"]
             shown = sorted({name for name in names if name in seed.attributes or seed.rules})
             asked = condition(random, people, shown)

@@ -157,7 +157,7 @@ def check_names(names: Sequence[object], where: str) -> None:
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
         if not folded:
             raise InputError(f"{where}: column {i + 1} has no name. Name every column.")
-        if name == "*" or (name.startswith("^") and name.endswith("$")) or "\0" in name:
+        if is_pattern(name):
             raise InputError(
                 f"{where}: column {i + 1} is named {name!r}, which programs take for a pattern of names. Rename it."
             )
@@ -168,6 +168,11 @@ def check_names(names: Sequence[object], where: str) -> None:
                 raise InputError(f"{where}: {both} are both named {name!r}. Rename one.")
             raise InputError(f"{where}: {both} ({names[first]!r}, {name!r}) read the same. Rename one.")
         seen[folded] = i
+
+
+def is_pattern(name: str) -> bool:
+    """Whether Polars would take a name for others, too."""
+    return name == "*" or (name.startswith("^") and name.endswith("$")) or "\0" in name
 
 
 def check_rows(name: str, rows: int) -> None:

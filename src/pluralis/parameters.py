@@ -101,8 +101,10 @@ def attributes_named(manifest: Manifest) -> set[str]:
 
 def _is_option(value: object, attributes: set[str]) -> bool:
     """Whether this is a number, a word, an attribute, or lists of attributes."""
-    if value is None or isinstance(value, bool | int):
+    if value is None:
         return True
+    if isinstance(value, int):
+        return abs(value) < 2**53
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, list):

@@ -48,7 +48,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from pluralis.coding import coded, coded_table, narrow, unmarked
-from pluralis.csvfile import read_release_csv, write_csv_bytes
+from pluralis.csvfile import is_pattern, read_release_csv, write_csv_bytes
 from pluralis.domains import domain_problems
 from pluralis.errors import ReleaseError
 from pluralis.form import form_problems, unsaid
@@ -311,6 +311,9 @@ def _require_words(manifest: Manifest) -> None:
     """What the manifest says of the method are words, and no sentences that a reader would take for a promise."""
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,39}", manifest.method) or manifest.variant not in ("hardened", "paper"):
         raise ReleaseError(f"{MANIFEST}: method or variant is none. {_DAMAGED}")
+    for name in (column.name for info in manifest.tables for column in info.columns):
+        if is_pattern(name):
+            raise ReleaseError(f"{MANIFEST}: {name!r} is no name of a column, but a pattern. {_DAMAGED}")
 
 
 def _no_number(text: str) -> Any:

@@ -255,8 +255,9 @@ def sorting(names: Iterable[str]) -> list[str]:
 
 def canonical_order(table: pl.DataFrame) -> pl.DataFrame:
     """Rows sorted by group and then by everything published, so that their order says nothing."""
-    places = pl.DataFrame({name: _places(table[name]) for name in table.columns})
-    return table[places.select(pl.arg_sort_by(sorting(places.columns), nulls_last=True)).to_series()]
+    names = sorting(table.columns)
+    places = pl.DataFrame([_places(column).alias(str(i)) for i, column in enumerate(map(table.get_column, names))])
+    return table[places.select(pl.arg_sort_by(places.columns, nulls_last=True)).to_series()]
 
 
 def _places(column: pl.Series) -> pl.Series:
