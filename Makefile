@@ -3,7 +3,7 @@
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
-KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/methods/*.py src/pluralis/audit/auction.py)
+KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/methods/*.py src/pluralis/auditing/matching.py)
 
 SECONDS ?= 14400
 SEED    ?= $(shell date +%s)
@@ -28,6 +28,7 @@ bench: $(VENV)/.warm
 	$(BIN)/python -m benchmarks.queries
 	$(BIN)/python -m benchmarks.attacks
 	$(BIN)/python -m benchmarks.persons
+	$(BIN)/python -m benchmarks.audit
 
 # An hour of each fuzzer, or SECONDS in all. Cases that fail are written to fuzz/found; SEED repeats a run.
 fuzz: $(VENV)/.warm
@@ -51,13 +52,13 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 # whole when any of them changes.
 $(VENV)/.warm: $(VENV)/.installed $(KERNELS)
 	find src -name '*.nb?' -delete
-	$(BIN)/python -m pluralis.warm
+	$(BIN)/python -m pluralis.cli.warm
 	touch $@
 
 # The demo waits for its own method only.
 $(VENV)/.warm-demo: $(VENV)/.installed $(KERNELS)
 	find src -name '*.nb?' -delete
-	$(BIN)/python -m pluralis.warm bsgi
+	$(BIN)/python -m pluralis.cli.warm bsgi
 	touch $@
 
 # Needs uv (pip install uv).

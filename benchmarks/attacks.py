@@ -35,7 +35,7 @@ RULES = ["age, sex, race -> occupation : l=4", "occupation, sex -> education : l
 
 
 def policy(kind: str) -> Any:
-    from pluralis.policy import Policy
+    from pluralis.policy.policy import Policy
 
     how = KINDS[kind]
     if how["method"] == "gd":
@@ -50,7 +50,7 @@ def policy(kind: str) -> Any:
 
 
 def published(kind: str, table: Path, folder: Path) -> None:
-    from pluralis.publish import publish
+    from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
 
     publish(table, policy(kind), key=Key.test()).save(folder, allow_test=True)
@@ -59,8 +59,8 @@ def published(kind: str, table: Path, folder: Path) -> None:
 def attacked(table: Path, folder: Path) -> dict[str, Any]:
     """All attacks, one after the other, and the seconds of each."""
     from pluralis.attacks import Options, attack, attacks
-    from pluralis.io import read_table
-    from pluralis.reading import read_release
+    from pluralis.estimate.analyst_release import read_release
+    from pluralis.table.sources import read_table
 
     begin = time.perf_counter()
     release = read_release(folder)

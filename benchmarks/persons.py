@@ -52,7 +52,7 @@ def table(rows: int, chronic: bool, seed: int = 1, people: int = PEOPLE) -> pl.D
 
 
 def policy(method: str) -> Any:
-    from pluralis.policy import Policy
+    from pluralis.policy.policy import Policy
 
     attributes: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}
     attributes["disease"] = {"role": "sensitive", "l": 2}
@@ -69,7 +69,7 @@ def figures(method: str, people: pl.DataFrame) -> Figures:
     """What `persons` gets of diseases; of several tables that tell of them, the best."""
     from pluralis.attacks import Options, attack
     from pluralis.attacks.persons import DIFFERENT, EACH, ONE_VALUE, persons_of
-    from pluralis.publish import publish
+    from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
 
     release = publish(people, policy(method), key=Key.test(), attacks=False)

@@ -40,7 +40,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def policy(name: str) -> Any:
-    from pluralis.policy import Policy
+    from pluralis.policy.policy import Policy
 
     how = dict(METHODS[name])
     k = how.pop("k", None)
@@ -60,10 +60,10 @@ def policy(name: str) -> Any:
 
 def answered(queries: int = 1_000) -> list[str]:
     """A line for each method: its errors and how often its intervals hold the truth."""
-    from pluralis.io import read_table
-    from pluralis.metrics.queries import answers, workload
-    from pluralis.publish import publish
+    from pluralis.metrics.workloads import answers, workload
+    from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
+    from pluralis.table.sources import read_table
 
     adult = read_table(data_file())
     domains = {name: sorted(int(v) if name in NUMBERS else v for v in adult[name].unique()) for name in QUASI}
@@ -87,10 +87,10 @@ def answered(queries: int = 1_000) -> list[str]:
 def timed(rows: int = 1_000_000, queries: int = 1_000) -> list[str]:
     """A line for each method: seconds for the first count, which reads the tables, and for all after it."""
     from pluralis.estimate import count
-    from pluralis.io import read_table
-    from pluralis.metrics.queries import workload
-    from pluralis.publish import publish
+    from pluralis.metrics.workloads import workload
+    from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
+    from pluralis.table.sources import read_table
 
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     lines = ["| method | first count, s | 1,000 counts, s |", "|---|---:|---:|"]

@@ -90,7 +90,7 @@ def make_table(rows: int, path: Path, *, jobs: bool = False) -> None:
     import polars as pl
     from numpy.random import default_rng
 
-    from pluralis.io import read_table
+    from pluralis.table.sources import read_table
 
     adult = read_table(data_file()).with_columns(
         pl.col("age", "fnlwgt", "education-num", "hours-per-week").cast(pl.Int64)
@@ -135,8 +135,8 @@ def copy_once(path: Path) -> float:
 
 def measure_memory(path: Path, name: str) -> dict[str, float]:
     """One publication in this process, which has done nothing else: code that is mapped before, the most it holds."""
-    from pluralis.policy import Policy
-    from pluralis.publish import publish
+    from pluralis.policy.policy import Policy
+    from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
 
     rules = Policy.of(policy(RUNS[name]))
@@ -154,12 +154,12 @@ def resident_mib(what: str) -> float:
 
 def measure_time(path: Path, name: str) -> dict[str, float]:
     """One publication, step by step, in this process."""
-    from pluralis.io import read_table
     from pluralis.methods import method_for
-    from pluralis.policy import Policy
-    from pluralis.publish import publish
+    from pluralis.policy.policy import Policy
+    from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Draw, Key
-    from pluralis.table import encode
+    from pluralis.table.encoding import encode
+    from pluralis.table.sources import read_table
 
     rules = Policy.of(policy(RUNS[name]))
     frame = read_table(path)

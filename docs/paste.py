@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
-SCHEMA = DOCS.parent / "src" / "pluralis" / "policy.schema.json"
+SCHEMA = DOCS.parent / "src" / "pluralis" / "policy" / "policy.schema.json"
 PASTED = re.compile(r"(<!-- paste: pluralis (?P<words>.*?) ?-->\n).*?(<!-- end -->)", re.DOTALL)
-RUN = "import sys; sys.argv[0] = 'pluralis'; from pluralis.present.cli import main; main()"
+RUN = "import sys; sys.argv[0] = 'pluralis'; from pluralis.cli.main import main; main()"
 SETTINGS = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -43,7 +43,7 @@ def pasted(text: str) -> str:
 
 def schema() -> str:
     """The JSON Schema of a policy."""
-    from pluralis.policy import Policy
+    from pluralis.policy.policy import Policy
 
     return json.dumps(Policy.model_json_schema(), indent=1) + "\n"
 

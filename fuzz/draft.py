@@ -19,10 +19,11 @@ from typing import Any
 
 import polars as pl
 
-from pluralis.parquet import write_parquet_bytes
-from pluralis.readme import release_readme
-from pluralis.release import Claim, Manifest, canonical_order, claim_words
-from pluralis.rules import Rule
+from pluralis.policy.rules import Rule
+from pluralis.release.manifest import Claim, Manifest, claim_words
+from pluralis.release.readme import release_readme
+from pluralis.release.release import canonical_order
+from pluralis.table.parquet_files import write_parquet_bytes
 
 MANIFEST, README = "manifest.json", "README.md"
 

@@ -22,7 +22,7 @@ from fuzz.judge import Judgement, judge
 from fuzz.mutations import every
 from fuzz.seeds import SEEDS, bytes_of, publish_all
 from pluralis import audit
-from pluralis.audit import Verdict
+from pluralis.auditing import Verdict
 from pluralis.errors import ReleaseError
 
 CERTIFICATE = "what the manifest says was measured is what its tables give"

@@ -20,10 +20,10 @@ import polars as pl
 from fuzz.harness import Case, Fault, raised_at, scratch, watched
 from fuzz.judge import judge
 from pluralis import Key, audit, publish
-from pluralis.audit import Verdict
+from pluralis.auditing import Verdict
 from pluralis.errors import AuditFailed, Breached, Infeasible, InputError, PolicyError
 from pluralis.methods import methods
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 
 TREE = "apple;pome;*\npear;pome;*\nplum;stone;*\nleek;bulb;*\nonion;bulb;*\n"
 QUASI: dict[str, tuple[dict[str, Any], list[Any]]] = {

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 
 PEOPLE = pl.DataFrame(

@@ -26,13 +26,13 @@ from pluralis.errors import PluralisError
 from pluralis.estimate import count
 from pluralis.estimate import table as count_by
 from pluralis.estimate.language import parse
-from pluralis.hierarchy import read_hierarchy
-from pluralis.io import read_table
 from pluralis.methods import method_for
-from pluralis.policy import Policy
-from pluralis.reading import read_release
-from pluralis.release import Release
-from pluralis.rules import Rule
+from pluralis.policy.policy import Policy
+from pluralis.policy.rules import Rule
+from pluralis.release.reading import read_release
+from pluralis.release.release import Release
+from pluralis.table.hierarchies import read_hierarchy
+from pluralis.table.sources import read_table
 
 TARGETS = ("policy", "rule", "query", "csv", "tree")
 SLACK = 1e-6

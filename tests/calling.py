@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pluralis.present.cli import app, run
+from pluralis.cli.main import app, run
 
 
 class Ran(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import pluralis.publish  # noqa: F401
+import pluralis.publishing.pipeline  # noqa: F401
 from pluralis.randomness import KEY_BYTES, Key
 
 settings.register_profile(
@@ -53,7 +53,7 @@ def many_tables_are_published_without_attacks(request: pytest.FixtureRequest) ->
     """Where thousands of tiny tables are published for another reason, attacks on each would take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         if request.path.parent.name in ("property", "attacks") or request.path.name in ("test_addition.py",):
-            patch.setattr(sys.modules["pluralis.publish"], "MOST_ROWS", 0)
+            patch.setattr(sys.modules["pluralis.publishing.pipeline"], "MOST_ROWS", 0)
         yield
 
 

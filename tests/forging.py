@@ -15,13 +15,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import ReleaseError
-from pluralis.io import write_parquet_bytes
-from pluralis.publish import publish
-from pluralis.reading import read_release
-from pluralis.readme import release_readme
-from pluralis.release import Manifest, claim_words
+from pluralis.estimate.analyst_release import read_release
+from pluralis.publishing.pipeline import publish
+from pluralis.release.manifest import Manifest, claim_words
+from pluralis.release.readme import release_readme
+from pluralis.table.sources import write_parquet_bytes
 from tables import KEY, policy_of
 
 Change = Callable[[dict[str, Any]], Any]

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pluralis.audit.normal_form import Part
-from pluralis.release import Claim, ColumnInfo, Manifest, Release, TableInfo, canonical_order, claim_words
-from pluralis.rules import Rule
+from pluralis.auditing.normal_form import Part
+from pluralis.policy.rules import Rule
+from pluralis.release.manifest import Claim, ColumnInfo, Manifest, TableInfo, claim_words
+from pluralis.release.release import Release, canonical_order
 
 Person = Mapping[str, Any]
 

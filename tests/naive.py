@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 
-from pluralis.policy import Policy
-from pluralis.table import Column, Table
+from pluralis.policy.policy import Policy
+from pluralis.table.encoding import Column, Table
 
 GIVE_UP = 64
 Group = list[int]
@@ -25,7 +25,7 @@ Codes = list[int]
 def loss(rows: Sequence[int], columns: Sequence[Column]) -> float:
     """What one row loses when these rows are published alike: the weighted loss of every attribute, summed.
 
-    The attributes are added in the order of pluralis.space (flat, tree, number), so that equal losses are equal.
+    Attributes are added in the order of pluralis.grouping.points (flat, tree, number), so that equal losses are equal.
     """
     return sum((attribute_loss(rows, column) for column in sorted(columns, key=_kind)), 0.0)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
-from pluralis.addition import ORDERS, Design
+from pluralis.grouping.addition import ORDERS, Design
 
 
 def chances(design: Design) -> dict[tuple[int, ...], int]:

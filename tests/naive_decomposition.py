@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from naive import givers
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 TRIES = 32
 Group = list[int]

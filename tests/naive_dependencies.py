@@ -1,4 +1,4 @@
-"""Functional dependencies by definition: the oracle of pluralis.dependencies. Plain Python, no kernel is used."""
+"""Functional dependencies by definition: the oracle of pluralis.grouping.dependencies. Plain Python, no kernel."""
 
 from __future__ import annotations
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some
-from pluralis.labels import ALL, is_binned, read_interval, read_set
-from pluralis.release import ColumnInfo, Release
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import ColumnInfo
+from pluralis.release.release import Release
+from pluralis.table.labels import ALL, is_binned, read_interval, read_set
 
 Cell = list[tuple[Any, float]]
 Values = dict[str, Any]

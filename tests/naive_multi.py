@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from naive_estimate import is_true
 from naive_versatile import piles, worlds
 from pluralis.estimate.conditions import Condition
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 Point = tuple[tuple[str, Any], ...]  # names with values, in order of names
 

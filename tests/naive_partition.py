@@ -10,8 +10,8 @@ from fractions import Fraction
 from itertools import product
 from math import log
 
-from pluralis.policy import Policy
-from pluralis.table import Column, Table
+from pluralis.policy.policy import Policy
+from pluralis.table.encoding import Column, Table
 
 # the definitions ----------------------------------------------------------------------------------------------
 

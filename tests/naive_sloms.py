@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from pluralis.table import Column
-from pluralis.whd import climbing, ladder_of
+from pluralis.grouping.hierarchical_distance import climbing, ladder_of
+from pluralis.table.encoding import Column
 
 Group = list[int]
 STEPS_BACK = 16

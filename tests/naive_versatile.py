@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 Card = frozenset[tuple[str, Any]]
 World = list[dict[str, Any]]

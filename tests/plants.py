@@ -15,10 +15,11 @@ import polars as pl
 import worlds
 from multi import Sub, multi_release
 from pluralis.errors import AuditFailed, PluralisError
-from pluralis.labels import set_label
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Claim, ColumnInfo, Manifest, Release, TableInfo, canonical_order, claim_words
+from pluralis.release.manifest import Claim, ColumnInfo, Manifest, TableInfo, claim_words
+from pluralis.release.release import Release, canonical_order
+from pluralis.table.labels import set_label
 from tables import policy_of
 from worlds_tables import _hands
 
@@ -226,7 +227,7 @@ def clean() -> tuple[Published, ...]:
 
 
 def _published(method: str, seed: int) -> Published | None:
-    from pluralis.audit import audit
+    from pluralis.auditing import audit
 
     rng = np.random.default_rng(seed)
     rows = int(rng.integers(12, 40)) * (8 if method == "randomized-addition" else 1)  # rare values are refused

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from pluralis.errors import InputError
-from pluralis.io import read_table
-from pluralis.policy import Policy
-from pluralis.table import Table, encode
+from pluralis.policy.policy import Policy
+from pluralis.table.encoding import Table, encode
+from pluralis.table.sources import read_table
 
 
 def refused(source: object, *parts: str, **options: str) -> None:

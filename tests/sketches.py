@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 
 import naive
-from pluralis.eligibility import require_eligible
 from pluralis.errors import Infeasible
+from pluralis.grouping.eligibility import require_eligible
+from pluralis.grouping.plan import Plan
 from pluralis.methods.bsgi import Bsgi
-from pluralis.plan import Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 
 DRAW = Draw(Key.test())
 TREE = """\

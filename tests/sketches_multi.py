@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from multi import Sub, multi_release
 from naive_versatile import World, function_of, worlds
-from pluralis.release import Release
-from pluralis.rules import Dependency, Rule
+from pluralis.policy.rules import Dependency, Rule
+from pluralis.release.release import Release
 
 Person = dict[str, Any]
 

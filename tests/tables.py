@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from pluralis.labels import number_text
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Key
-from pluralis.table import Table
+from pluralis.table.encoding import Table
+from pluralis.table.labels import number_text
 
 KEY = Key(bytes(range(32)))  # always the same, and not the test key: what is made with it can be saved
 

@@ -14,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forging import forged
-from pluralis.audit import audit
-from pluralis.audit.definitions import MODELS, diversity
-from pluralis.csvfile import write_csv_bytes
+from pluralis.auditing import audit
+from pluralis.auditing.definitions import MODELS, diversity
 from pluralis.errors import ReleaseError
-from pluralis.io import write_parquet_bytes
-from pluralis.publish import Publication, publish
-from pluralis.reading import read_release
-from pluralis.release import Release
+from pluralis.estimate.analyst_release import read_release
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Publication
+from pluralis.release.release import Release
+from pluralis.table.csv_files import write_csv_bytes
+from pluralis.table.sources import write_parquet_bytes
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from multi import Sub, multi_release
-from pluralis.audit import audit
-from pluralis.release import ColumnInfo, Manifest, Release, canonical_order
+from pluralis.auditing import audit
+from pluralis.release.manifest import ColumnInfo, Manifest
+from pluralis.release.release import Release, canonical_order
 
 PEOPLE = pl.DataFrame(
     {

@@ -9,10 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pluralis.audit import Finding, audit
-from pluralis.publish import publish
+from pluralis.auditing import Finding, audit
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import ColumnInfo, Manifest, Release, canonical_order
+from pluralis.release.manifest import ColumnInfo, Manifest
+from pluralis.release.release import Release, canonical_order
 from tables import policy_of
 
 PEOPLE = pl.DataFrame(
@@ -244,9 +245,9 @@ def test_what_cannot_be_decided_is_said(monkeypatch: pytest.MonkeyPatch) -> None
         return next(one for one in audit(release, original=table, allow_test=True).findings if one.claim == claim)
 
     assert (found().holds, found().note) == (True, "exactly")
-    monkeypatch.setattr(sys.modules["pluralis.audit.assignment"], "VARIABLES", 10)
+    monkeypatch.setattr(sys.modules["pluralis.auditing.assignment"], "VARIABLES", 10)
     assert found().holds
     assert str(found().note).startswith("not exactly")
-    monkeypatch.setattr(sys.modules["pluralis.audit.belonging"], "PAIRS", 10)
+    monkeypatch.setattr(sys.modules["pluralis.auditing.belonging"], "PAIRS", 10)
     assert (found().holds, found().binding, found().note) == (False, False, "not checked: too many rows look alike")
     assert audit(release, original=table, allow_test=True).holds

@@ -13,14 +13,16 @@ import pytest
 
 from forging import forged
 from pluralis.attacks import Options, Result, attack
+from pluralis.attacks.at_publication import MOST_ROWS, PEOPLE, measured, not_stopped
 from pluralis.attacks.definetti import NOTHING_LEARNT
-from pluralis.attacks.publication import MOST_ROWS, PEOPLE, measured, not_stopped
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import AuditFailed, Breached
-from pluralis.policy import Policy
-from pluralis.printable import markdown
-from pluralis.publish import Publication, keep_results, publish
-from pluralis.release import Release
+from pluralis.escaping import markdown
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.private_folder import keep_results
+from pluralis.publishing.saving import Publication
+from pluralis.release.release import Release
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 SCORE = re.compile(r"^([a-z-]+): (\d+|under 1|over 99) % of (.+); blind guess (\d+|under 1|over 99) %$")

@@ -16,21 +16,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pluralis import remembered, workers
 from pluralis.attacks import Result
-from pluralis.audit import audit
-from pluralis.compare import Comparison, compare, range_of, with_l
-from pluralis.csvfile import write_csv_bytes
+from pluralis.auditing import audit
+from pluralis.cli.comparison import comparison_page, write_comparison
+from pluralis.comparison import cache as remembered
+from pluralis.comparison import process_pool as workers
+from pluralis.comparison.cache import Remembered, cache_folder, digest
+from pluralis.comparison.comparing import Comparison, compare, range_of, with_l
+from pluralis.comparison.trials import Guess, Measured, Trial, _best, attempt, guesses
 from pluralis.errors import Infeasible, InputError, PolicyError
 from pluralis.methods import methods
-from pluralis.policy import Policy
-from pluralis.present.comparison import comparison_page, write_comparison
-from pluralis.present.frontier import frontier_svg, guess_axis
-from pluralis.present.marks import COLOURS, loss_axis, png
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.remembered import Remembered, cache_folder, digest
-from pluralis.trial import Guess, Measured, Trial, _best, attempt, guesses
+from pluralis.report.drawing import COLOURS, loss_axis, png
+from pluralis.report.frontier import frontier_svg, guess_axis
+from pluralis.table.csv_files import write_csv_bytes
 
 PEOPLE = pl.DataFrame(
     {
@@ -270,8 +271,8 @@ def test_a_second_run_works_out_nothing(own_cache: Path, tmp_path: Path, monkeyp
     assert stat.S_IMODE(own_cache.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in own_cache.iterdir()} == {0o600}
     with monkeypatch.context() as patch:
-        patch.setattr("pluralis.compare.attempt", None)
-        patch.setattr("pluralis.compare.read_table", None)
+        patch.setattr("pluralis.comparison.comparing.attempt", None)
+        patch.setattr("pluralis.comparison.comparing.read_table", None)
         assert compare(path, POLICY, methods=SOME, ls=[2, 3], workers=0) == first
         with pytest.raises(TypeError):  # another question
             compare(path, POLICY, methods=[*SOME, "tp"], ls=[2, 3], workers=0)

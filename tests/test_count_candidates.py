@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.addition import ORDERS, Design
 from pluralis.estimate import count, crosstab, distribution
-from pluralis.estimate.candidates import Candidates, prepare
-from pluralis.estimate.classes import asked_by
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some, col
-from pluralis.io import read_table
-from pluralis.publish import publish
+from pluralis.estimate.kinds.candidates import Candidates, prepare
+from pluralis.estimate.truth_table import asked_by
+from pluralis.grouping.addition import ORDERS, Design
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
+from pluralis.table.sources import read_table
 from tables import policy_of
 
 PEOPLE = pl.DataFrame(

@@ -11,19 +11,21 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from pluralis.cli.main import app
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import InputError, QueryError, ReleaseError
-from pluralis.estimate import count, crosstab, distribution, table
-from pluralis.estimate.attributes import attributes_of
+from pluralis.estimate import count, crosstab, distribution, estimator_of, table
 from pluralis.estimate.conditions import All, Check, Condition
-from pluralis.estimate.multi import Multi
+from pluralis.estimate.kinds.multi import Multi
 from pluralis.estimate.sql import ask
-from pluralis.estimate.subtables import subtables
 from pluralis.metrics import measure
-from pluralis.metrics.queries import answers, answers_of, expression, workload
-from pluralis.present.cli import app
-from pluralis.publish import Publication, publish
-from pluralis.release import Manifest, Release
+from pluralis.metrics.workloads import answers, answers_of, expression, workload
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Publication
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import Manifest
+from pluralis.release.release import Release
+from pluralis.release.subtables import subtables
 from tables import KEY, policy_of
 
 RULES = [
@@ -101,7 +103,7 @@ def _values(frame: pl.DataFrame) -> dict[str, list[Any]]:
 
 def test_one_table_answers_by_itself() -> None:
     release = released("gd")
-    estimator = release.estimator
+    estimator = estimator_of(release)
     assert isinstance(estimator, Multi)
     part = next(part for part in subtables(release) if part.protects)
     (secret,), known = part.protects, next(name for name in part.attributes if name not in part.protects)

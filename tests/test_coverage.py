@@ -13,13 +13,13 @@ from numpy.random import Generator, default_rng
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from pluralis.audit import Finding, audit, coverage
-from pluralis.audit.auction import match
-from pluralis.audit.boxes import Boxes, Points
-from pluralis.io import read_table
-from pluralis.labels import read_interval, read_set
-from pluralis.publish import publish
-from pluralis.release import Release, canonical_order
+from pluralis.auditing import Finding, audit, coverage
+from pluralis.auditing.label_boxes import Boxes, Points
+from pluralis.auditing.matching import match
+from pluralis.publishing.pipeline import publish
+from pluralis.release.release import Release, canonical_order
+from pluralis.table.labels import read_interval, read_set
+from pluralis.table.sources import read_table
 from tables import KEY, adult_policy, policy_of
 
 PLENTY = 10**9

@@ -18,19 +18,19 @@ import polars as pl
 import pytest
 from pydantic import BaseModel
 
-from pluralis import attribute as attribute_module
-from pluralis import policy as policy_module
-from pluralis.csvfile import write_csv_bytes
+from pluralis.cli.main import app, run
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import PluralisError
 from pluralis.methods import methods
 from pluralis.methods.bsgi import Bsgi
 from pluralis.metrics import measure
-from pluralis.policy import Policy
-from pluralis.present.cli import app, run
-from pluralis.publish import publish
+from pluralis.policy import attributes as attribute_module
+from pluralis.policy import policy as policy_module
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import encode
+from pluralis.table.csv_files import write_csv_bytes
+from pluralis.table.encoding import encode
 from tables import PATIENTS, adult_policy, policy_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -259,8 +259,7 @@ def test_every_room_is_in_the_architecture() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "pluralis"
     modules = [path.name for path in package.glob("*.py") if path.name != "__init__.py"]
-    modules += [f"{path.parent.name}/" for path in package.glob("*/__init__.py") if path.parent.name != "present"]
-    modules += [f"present/{path.name}" for path in (package / "present").glob("*.py") if path.name != "__init__.py"]
+    modules += [f"{path.parent.name}/" for path in package.glob("*/__init__.py")]
     assert [name for name in sorted(modules) if f"`{name}`" not in text] == []
 
 
@@ -298,7 +297,7 @@ def test_stale_output_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_schema_is_that_of_the_policy() -> None:
-    text = (ROOT / "src" / "pluralis" / "policy.schema.json").read_text(encoding="utf-8")
+    text = (ROOT / "src" / "pluralis" / "policy" / "policy.schema.json").read_text(encoding="utf-8")
     assert text == json.dumps(Policy.model_json_schema(), indent=1) + "\n"
 
 

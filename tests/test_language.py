@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 from pluralis.errors import QueryError, ReleaseError
-from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some, col
 from pluralis.estimate.language import MAX_OPEN, Query, parse, resolve
 from pluralis.estimate.tokens import MAX_LENGTH
-from pluralis.publish import publish
-from pluralis.release import ColumnInfo, Manifest, Release, TableInfo
+from pluralis.publishing.pipeline import publish
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import ColumnInfo, Manifest, TableInfo
+from pluralis.release.release import Release
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 A, B, C = Check("a", "=", (1,)), Check("b", "=", (2,)), Check("c", "=", (3,))

@@ -9,16 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pluralis.assembling.assembly import assemble
+from pluralis.cli.tables import show_loss
+from pluralis.cli.terminal import Terminal
+from pluralis.grouping.hierarchical_distance import whd
+from pluralis.grouping.plan import Plan, Slice
 from pluralis.methods import method_for
 from pluralis.metrics import Loss, measure
-from pluralis.plan import Plan, Slice
-from pluralis.present.show import show_loss
-from pluralis.present.terminal import Terminal
-from pluralis.publish import assemble, publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.release import Release
-from pluralis.table import encode
-from pluralis.whd import whd
+from pluralis.release.release import Release
+from pluralis.table.encoding import encode
 from tables import policy_of, sources
 
 DRAW = Draw(Key.test())

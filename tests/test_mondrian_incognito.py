@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 import naive_partition as naive
 from pluralis.errors import Infeasible
+from pluralis.grouping.persons import separate_persons
+from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.kernels.models import DISTINCT, FREQUENCY, Models, room_for
 from pluralis.methods import method_for, methods
 from pluralis.methods.incognito import Incognito, Ladder
 from pluralis.methods.mondrian import Mondrian
-from pluralis.persons import separate_persons
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import listening
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 from tables import sources
 
 DRAW = Draw(Key.test())

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pluralis.printable import markdown, printable
-from pluralis.publish import publish
-from pluralis.readme import release_readme
-from pluralis.release import Claim, Manifest
+from pluralis.escaping import markdown, printable
+from pluralis.publishing.pipeline import publish
+from pluralis.release.manifest import Claim, Manifest
+from pluralis.release.readme import release_readme
 from tables import KEY, PATIENTS, policy_of
 
 NAMES = [

@@ -14,20 +14,21 @@ import polars as pl
 import pytest
 
 from pluralis.attacks import Result
-from pluralis.attacks.exposure import PARTS, Exposure, Weak, exposures
-from pluralis.audit import audit
-from pluralis.audit.verdict import Finding, Verdict
+from pluralis.attacks.adversary.exposure import PARTS, Exposure, Weak, exposures
+from pluralis.auditing import audit
+from pluralis.auditing.verdict import Finding, Verdict
+from pluralis.escaping import printable
 from pluralis.metrics.distributions import Distribution
 from pluralis.metrics.loss import Loss
-from pluralis.policy import Policy
-from pluralis.present.charts import MOST_BINS, bars, fit, group_sizes, paired_bars, paired_steps, size_bins
-from pluralis.present.dots import MOST
-from pluralis.present.holds import SECRET_KEY
-from pluralis.present.learnt import with_results
-from pluralis.present.report import render_report
-from pluralis.printable import printable
-from pluralis.publish import publish
-from pluralis.release import Claim, ColumnInfo, Manifest, Release, TableInfo
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
+from pluralis.release.manifest import Claim, ColumnInfo, Manifest, TableInfo
+from pluralis.release.release import Release
+from pluralis.report.attack_charts import MOST
+from pluralis.report.charts import MOST_BINS, bars, fit, group_sizes, paired_bars, paired_steps, size_bins
+from pluralis.report.claims import SECRET_KEY
+from pluralis.report.report import render_report
+from pluralis.report.risk import with_results
 from tables import KEY, PATIENTS, patients_policy
 
 SECTIONS = ["What was asked", "What holds", "Who learns what", "What was lost", "Which groups are weakest"]

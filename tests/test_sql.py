@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from pluralis.cli.main import app
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import OutputError, QueryError
 from pluralis.estimate.sql import ask, columns_in
-from pluralis.present.cli import app
-from pluralis.publish import Publication, publish
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
 from tables import policy_of
 

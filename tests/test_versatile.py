@@ -9,15 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Infeasible, PolicyError
+from pluralis.estimate.analyst_release import read_release
 from pluralis.methods import methods
 from pluralis.methods.multi_sa import NODES, PROGRAMS, Stock
-from pluralis.policy import Policy
-from pluralis.publish import Publication, publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
-from pluralis.reading import read_release
 from tables import KEY
 
 FAMILY = ("gd", "uad", "single-attribute", "multi-sa")

@@ -14,8 +14,8 @@ from itertools import permutations, product
 from typing import Any
 
 from naive_versatile import worlds as multi_worlds
-from pluralis.labels import ALL, read_interval, read_set
-from pluralis.release import Release
+from pluralis.release.release import Release
+from pluralis.table.labels import ALL, read_interval, read_set
 from worlds_decomposed import Mode, Tiny
 from worlds_decomposed import worlds as worlds_of_sets
 from worlds_tables import _hands

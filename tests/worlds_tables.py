@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations, product
 from typing import Any
 
-from pluralis.release import Release
+from pluralis.release.release import Release
 from worlds import Person, highest_share
 
 Values = dict[str, Any]

@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from pluralis.audit import audit
-from pluralis.io import read_table
+from pluralis.assembling.assembly import assemble
+from pluralis.auditing import audit
+from pluralis.grouping.plan import Plan
 from pluralis.methods import Method, method_for
 from pluralis.metrics import Loss, measure
-from pluralis.plan import Plan
-from pluralis.policy import Policy
-from pluralis.publish import assemble
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.release import Release
+from pluralis.release.release import Release
 from pluralis.reproduce import Lab, Point
 from pluralis.reproduce.paper import Value
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
+from pluralis.table.sources import read_table
 
 ADULT = "adult_clean_30162.csv.gz"
 SECRET = "occupation"

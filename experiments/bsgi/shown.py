@@ -18,7 +18,7 @@ from experiments.bsgi.adult import (
     STRICT,
 )
 from experiments.bsgi.claims import by_l
-from pluralis.present.lines import Line, Panel
+from pluralis.report.lines import Line, Panel
 from pluralis.reproduce import Figure, Number, Printed, Results
 
 NUMBER = {MAX_L: 0, RELAXED: 1, INCOGNITO: 2, DEFAULT: 3, SLACK: 4, STRICT: 5, FREQUENCY: 6}

@@ -12,17 +12,17 @@ import numpy as np
 import polars as pl
 
 from experiments.bsgi.adult import ADULT, SECRET, adult
-from pluralis.eligibility import largest_l
+from pluralis.assembling.columns import in_order
 from pluralis.errors import Infeasible
-from pluralis.generalise import microdata
-from pluralis.kinds.parts import in_order
+from pluralis.grouping.eligibility import largest_l
+from pluralis.grouping.generalization import microdata
+from pluralis.grouping.plan import Plan, numbered
 from pluralis.methods import method_for
-from pluralis.plan import Plan, numbered
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.reproduce import Lab, Point
 from pluralis.reproduce.paper import Value
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 
 Group = tuple[tuple[str, ...], ...]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from pluralis.io import read_table
+from pluralis.assembling.assembly import assemble
+from pluralis.grouping.plan import Plan
 from pluralis.methods import method_for
-from pluralis.plan import Plan
-from pluralis.policy import Policy
-from pluralis.publish import assemble
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.release import Release
-from pluralis.table import Table
+from pluralis.release.release import Release
+from pluralis.table.encoding import Table
+from pluralis.table.sources import read_table
 
 FILE = "adult_clean_30162.csv.gz"
 QUASI = ("age", "fnlwgt", "marital-status", "race", "sex")

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import polars as pl
 from numba import njit
 
-from pluralis.audit.boxes import Boxes, Coded, Points, coded, join_boxes, join_points
-from pluralis.decomposable import entropy
+from pluralis.auditing.label_boxes import Boxes, Coded, Points, coded, join_boxes, join_points
 from pluralis.errors import ReleaseError
-from pluralis.original import original_values
-from pluralis.release import Release
+from pluralis.grouping.subtable_divergence import entropy
+from pluralis.release.original import original_values
+from pluralis.release.release import Release
 
 Shares = npt.NDArray[np.float64]
 

@@ -28,17 +28,17 @@ from experiments.decomposition.adult import (
     seconds,
 )
 from experiments.decomposition.kl import kl_of_generalized
-from pluralis.audit.candidates import linked_d_sa_diverse
-from pluralis.eligibility import largest_l
+from pluralis.auditing.worlds import linked_d_sa_diverse
+from pluralis.grouping.eligibility import largest_l
+from pluralis.grouping.plan import Plan
 from pluralis.kernels.vectors import Vectors, waiting
 from pluralis.methods.decomposition import Asked, Decomposition, Sets, vectors_of
 from pluralis.metrics.kl import kl_divergence
-from pluralis.plan import Plan
 from pluralis.randomness import Draw, Key
-from pluralis.release import GROUP, Release
+from pluralis.release.release import GROUP, Release
 from pluralis.reproduce import Lab, Point
 from pluralis.reproduce.paper import Value
-from pluralis.table import Column, Table, encode
+from pluralis.table.encoding import Column, Table, encode
 
 Row = Mapping[str, Value]
 TIMES, SOME, FEWER = 15, 5, 2  # plans of which the fastest counts

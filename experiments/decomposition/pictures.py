@@ -10,7 +10,7 @@ import polars as pl
 from experiments.decomposition.adult import DEFAULT, DISTINCT, EQUAL, EXACT, FREQUENCY, LITERAL, METHODS, ROWS, WIDTH
 from experiments.decomposition.claims import different, of, series
 from experiments.decomposition.worlds import TABLE_6
-from pluralis.present.lines import Line, Panel
+from pluralis.report.lines import Line, Panel
 from pluralis.reproduce import Figure, Number, Printed, Results
 
 NUMBER = {LITERAL: 0, DEFAULT: 1, DISTINCT: 2, FREQUENCY: 3, ROWS: 12}

@@ -89,7 +89,7 @@ PAPER = Paper(
   "largely", "greatly" twice; "quite close" 10 %. But the 1 % of "almost unachievable"
   was set after a look at the result.
 - **A busy machine.** Other work ran beside this; times may be too long, and small differences between them mean little.
-- **Joined tables.** What an adversary can rule out is worked out exactly, by matching (`pluralis.audit.candidates`).
+- **Joined tables.** What an adversary can rule out is worked out exactly, by matching (`pluralis.auditing.worlds`).
 - **A prototype** is the source of numbers that the paper does not print: another literal version, measured before.
 """,
     experiments=(

@@ -1,7 +1,7 @@
 """What the published sensitive table gives away: Table 6 of the paper, small random tables, and Adult.
 
 A person is exposed if whoever knows their quasi values, and perhaps their occupation, has fewer than l values of the
-other attribute left, or can prove that more than 1/l of such people hold one value (pluralis.audit.candidates).
+other attribute left, or can prove that more than 1/l of such people hold one value (pluralis.auditing.worlds).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import polars as pl
 
 from experiments.decomposition.adult import FILE, KEYS, LITERAL, QUASI, people, planned, policy, released
 from experiments.decomposition.measures import Row, whole
-from pluralis.audit.candidates import worlds_of
-from pluralis.eligibility import largest_l
+from pluralis.auditing.worlds import worlds_of
 from pluralis.errors import Infeasible
-from pluralis.policy import Policy
+from pluralis.grouping.eligibility import largest_l
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Key
-from pluralis.release import GROUP
+from pluralis.release.release import GROUP
 from pluralis.reproduce import Lab, Point
-from pluralis.table import encode
+from pluralis.table.encoding import encode
 
 TABLE_6 = "Table 6"
 DRAWS = 80

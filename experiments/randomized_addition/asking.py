@@ -17,12 +17,13 @@ import polars as pl
 from numba import njit
 
 from experiments.randomized_addition.data import Query
-from pluralis.addition import Design
-from pluralis.estimate.candidates import Candidates
-from pluralis.estimate.grouped import Coded, Grouped
-from pluralis.estimate.members import members
-from pluralis.metrics.queries import squared_error
-from pluralis.release import Release
+from pluralis.estimate import estimator_of
+from pluralis.estimate.group_counts import Coded, Grouped
+from pluralis.estimate.kinds.candidates import Candidates
+from pluralis.estimate.label_members import members
+from pluralis.grouping.addition import Design
+from pluralis.metrics.workloads import squared_error
+from pluralis.release.release import Release
 
 Reals = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -156,7 +157,7 @@ def original(frame: pl.DataFrame, secret: str) -> Source:
 def of_release(release: Release, frame: pl.DataFrame, secret: str) -> Source:
     """A release; values of its attributes are known by their places among those of the original."""
     places = {name: frame[name].unique().sort() for name in frame.columns}
-    quasi, size, estimator = _quasi(frame, secret), places[secret].len(), release.estimator
+    quasi, size, estimator = _quasi(frame, secret), places[secret].len(), estimator_of(release)
     assert isinstance(estimator, (Candidates, Grouped))
     rows = estimator.rows
     lines = [rows.line_of[name] for name in quasi]

@@ -16,17 +16,17 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis import Key, Policy
+from pluralis.assembling.assembly import assemble
 from pluralis.errors import Infeasible
 from pluralis.estimate.conditions import All, Check
-from pluralis.io import read_table
+from pluralis.grouping.plan import Plan
 from pluralis.methods import method_for
-from pluralis.metrics.queries import workload
-from pluralis.plan import Plan
-from pluralis.publish import assemble
+from pluralis.metrics.workloads import workload
 from pluralis.randomness import Draw
-from pluralis.release import Release
+from pluralis.release.release import Release
 from pluralis.reproduce.paper import Lab
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
+from pluralis.table.sources import read_table
 
 ACS = "acs2018_us_workers_295k.parquet"
 ADULT = "adult_clean_45222.csv.gz"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from experiments.randomized_addition.claims import NAMES, common, default, dimensions, panel
-from pluralis.present.lines import Line, Panel
+from pluralis.report.lines import Line, Panel
 from pluralis.reproduce.paper import Figure, Number, Printed, Results
 
 LABELS = {

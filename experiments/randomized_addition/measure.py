@@ -24,13 +24,13 @@ from experiments.randomized_addition.data import (
     queries,
     table_of,
 )
-from pluralis.addition import Design, posteriors
 from pluralis.estimate import crosstab
-from pluralis.io import read_table
+from pluralis.grouping.addition import Design, posteriors
 from pluralis.kernels.addition import uniform_sets
-from pluralis.metrics.queries import expected_squared_error, papers_squared_error, squared_error
+from pluralis.metrics.workloads import expected_squared_error, papers_squared_error, squared_error
 from pluralis.reproduce.paper import Lab, Point, Value
-from pluralis.table import Table
+from pluralis.table.encoding import Table
+from pluralis.table.sources import read_table
 
 Rows = Iterator[Mapping[str, Value]]
 Reals = npt.NDArray[np.float64]

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.assembling.assembly import assemble
 from pluralis.errors import Infeasible
+from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.methods import method_for
 from pluralis.metrics import measure
 from pluralis.metrics.loss import Loss
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
-from pluralis.publish import assemble
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.release import Release
+from pluralis.release.release import Release
 from pluralis.reproduce import Lab
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 
 HERE = Path(__file__).resolve().parent
 DATA = "census_income_kdd_train.parquet"

@@ -9,7 +9,7 @@ import polars as pl
 from experiments.sloms.census import METHODS, PRINTED
 from experiments.sloms.claims import at, one
 from experiments.sloms.measures import ALONE, COMPARED, FOUR, GROUPS
-from pluralis.present.lines import Line, Panel
+from pluralis.report.lines import Line, Panel
 from pluralis.reproduce import Figure, Number, Printed, Results
 
 BOUND = "least that must be left out"

@@ -37,16 +37,16 @@ from experiments.sloms.census import (
 from experiments.sloms.worked import WORKED, marked, worked
 from pluralis.attacks.base import Options
 from pluralis.attacks.dependency import ATTACK as DEPENDENCY
-from pluralis.audit import audit
-from pluralis.correlation import correlations
-from pluralis.eligibility import largest_l, most_kept
+from pluralis.auditing import audit
+from pluralis.grouping.correlation import correlations
+from pluralis.grouping.eligibility import largest_l, most_kept
+from pluralis.grouping.plan import LEFT_OUT
 from pluralis.methods import method_for
 from pluralis.methods.sloms import slices_of
-from pluralis.plan import LEFT_OUT
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.reproduce import Experiment, Lab, Point
-from pluralis.table import encode
+from pluralis.table.encoding import encode
 
 Row = Mapping[str, Any]
 FOUR, ALONE, GROUPS = "KACA, four attributes", "KACA, occupation alone", "MBF's groups generalised"

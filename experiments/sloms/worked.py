@@ -14,13 +14,13 @@ import numpy.typing as npt
 import polars as pl
 
 from experiments.sloms.census import HERE, Made, made, required
-from pluralis.bucketize import PRIORITIES, secrets_of
+from pluralis.grouping.bucketizing import PRIORITIES, secrets_of
+from pluralis.grouping.hierarchical_distance import whd
+from pluralis.grouping.plan import LEFT_OUT
 from pluralis.kernels.msb import priority, waiting_rows
-from pluralis.plan import LEFT_OUT
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Key
 from pluralis.reproduce import Lab, Point
-from pluralis.whd import whd
 
 ADULT = "adult_clean_30162.csv.gz"
 QUASI: dict[str, Any] = {

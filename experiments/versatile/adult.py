@@ -11,13 +11,13 @@ import polars as pl
 
 from experiments.versatile.releases import METHODS, MULTI, Planned, planned, text, told, whole, with_suppressed
 from experiments.versatile.tables import rule_set, table_of, values_of
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.estimate.conditions import Condition
 from pluralis.metrics.kl import kl_divergence
-from pluralis.metrics.queries import answers, workload
+from pluralis.metrics.workloads import answers, workload
+from pluralis.policy.rules import Rule
 from pluralis.reproduce import Experiment, Lab, Point
 from pluralis.reproduce.paper import Value
-from pluralis.rules import Rule
 
 SETS, QUERIES = 50, 1_000
 QUICK_SETS, QUICK_QUERIES = 4, 20

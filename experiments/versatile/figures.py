@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from experiments.versatile.releases import GD, METHODS, SINGLE, UAD
 from experiments.versatile.seen import TABLES, line
-from pluralis.present.lines import Panel
+from pluralis.report.lines import Panel
 from pluralis.reproduce import Figure, Printed, Results
 from pluralis.reproduce.paper import Value
 

@@ -11,11 +11,11 @@ from experiments.versatile.releases import GD, MULTI, MULTI_PAPER, SINGLE, UAD, 
 from experiments.versatile.tables import rule_set, table_of, texas, values_of
 from pluralis.errors import Infeasible
 from pluralis.metrics.kl import kl_divergence
-from pluralis.metrics.queries import answers, workload
-from pluralis.release import Release
+from pluralis.metrics.workloads import answers, workload
+from pluralis.policy.rules import Rule
+from pluralis.release.release import Release
 from pluralis.reproduce import Experiment, Lab, Point
 from pluralis.reproduce.paper import Value
-from pluralis.rules import Rule
 
 TABLES = ("Texas", "claims")
 SETS, QUERIES, QUICK_QUERIES = 3, 25, 8

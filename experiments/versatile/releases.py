@@ -14,18 +14,18 @@ import polars as pl
 
 from experiments.versatile.tables import policy_for
 from pluralis import Key, Policy
-from pluralis.decomposable import Groups, Likelihood
+from pluralis.assembling.assembly import assemble
 from pluralis.estimate.conditions import All, Condition
+from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.grouping.subtable_divergence import Groups, Likelihood
+from pluralis.grouping.subtable_schema import Subtable
 from pluralis.methods import method_for
-from pluralis.metrics.queries import expression
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.publish import assemble
+from pluralis.metrics.workloads import expression
+from pluralis.policy.rules import Rule
 from pluralis.randomness import Draw
-from pluralis.release import Release
+from pluralis.release.release import Release
 from pluralis.reproduce.paper import Point
-from pluralis.rules import Rule
-from pluralis.schema import Subtable
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 
 GD, UAD, MULTI, MULTI_PAPER, SINGLE = "gd", "uad", "multi-sa", "multi-sa, paper", "single-attribute"
 METHODS = (GD, UAD, MULTI, MULTI_PAPER, SINGLE)

@@ -12,23 +12,23 @@ import polars as pl
 
 from experiments.versatile.releases import text, whole
 from pluralis import Key, Policy
+from pluralis.assembling.assembly import assemble
+from pluralis.attacks.adversary.consistent_worlds import candidates, piles_of, propagated
 from pluralis.attacks.base import Options
 from pluralis.attacks.intersection import ATTACK
-from pluralis.attacks.piles import candidates, piles_of, propagated
-from pluralis.audit.normal_form import Part, normal_form
-from pluralis.decomposable import hanging
+from pluralis.auditing.normal_form import Part, normal_form
+from pluralis.grouping.plan import Plan, Subplan
+from pluralis.grouping.subtable_divergence import hanging
+from pluralis.grouping.subtable_schema import Schema, Subtable, keeps
 from pluralis.methods import method_for
 from pluralis.methods.gd import starts
 from pluralis.methods.uad import split
-from pluralis.plan import Plan, Subplan
-from pluralis.publish import assemble
+from pluralis.policy.rules import Rule, irreducible
 from pluralis.randomness import Draw
-from pluralis.release import Release
+from pluralis.release.release import Release
 from pluralis.reproduce import Experiment, Lab, Point
 from pluralis.reproduce.paper import Value
-from pluralis.rules import Rule, irreducible
-from pluralis.schema import Schema, Subtable, keeps
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 
 # the running example ------------------------------------------------------------------------------------------------
 

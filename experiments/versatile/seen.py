@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from experiments.versatile.releases import GD, MULTI, MULTI_PAPER, SINGLE, UAD
-from pluralis.present.lines import Line
+from pluralis.report.lines import Line
 from pluralis.reproduce import Results
 from pluralis.reproduce.paper import Value
 

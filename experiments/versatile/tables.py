@@ -14,9 +14,9 @@ import polars as pl
 
 from pluralis import Policy
 from pluralis.datasets.texas import ROWS, texas_like
+from pluralis.policy.rules import Rule, irreducible
 from pluralis.reproduce import Experiment, Lab, Point
 from pluralis.reproduce.paper import Value
-from pluralis.rules import Rule, irreducible
 
 ADULT_FILE, CLAIMS_FILE = "adult_clean_45222.csv.gz", "desynpuf_inpatient_claims.parquet"
 QUICK_ROWS = 20_000  # of Texas and claims in a quick run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -10,48 +9,47 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pluralis.api import audit, measure
-    from pluralis.audit import Finding, Verdict
+    from pluralis.auditing import Finding, Verdict
     from pluralis.datasets.hospital import hospital_discharges
     from pluralis.errors import AuditFailed, Infeasible, PluralisError
     from pluralis.estimate import Estimate, col
-    from pluralis.io import read_table
     from pluralis.methods import methods
     from pluralis.metrics import Loss
-    from pluralis.policy import Policy
-    from pluralis.profile import profile
-    from pluralis.publish import Publication, key_for, publish
+    from pluralis.policy.policy import Policy
+    from pluralis.profiling.profiles import profile
+    from pluralis.publishing.pipeline import publish
+    from pluralis.publishing.republishing import key_for
+    from pluralis.publishing.saving import Publication
     from pluralis.randomness import Key
-    from pluralis.reading import read_release
-    from pluralis.release import Release
+    from pluralis.release.reading import read_release
+    from pluralis.release.release import Release
+    from pluralis.table.sources import read_table
 
 __version__ = "0.1.0"
-
-# Read when Polars is loaded: its allocator gives back what is freed after 50 ms, not after half a second or never.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
 
 # Loaded when first used, so that `pluralis --help` does not wait for numba and polars.
 _HOMES = {
     "AuditFailed": "errors",
     "Estimate": "estimate",
-    "Finding": "audit",
+    "Finding": "auditing",
     "Infeasible": "errors",
     "Key": "randomness",
     "Loss": "metrics",
     "PluralisError": "errors",
-    "Policy": "policy",
-    "Publication": "publish",
-    "Release": "release",
-    "Verdict": "audit",
+    "Policy": "policy.policy",
+    "Publication": "publishing.saving",
+    "Release": "release.release",
+    "Verdict": "auditing",
     "audit": "api",
     "col": "estimate",
     "hospital_discharges": "datasets.hospital",
-    "key_for": "publish",
+    "key_for": "publishing.republishing",
     "measure": "api",
     "methods": "methods",
-    "profile": "profile",
-    "publish": "publish",
-    "read_release": "reading",
-    "read_table": "io",
+    "profile": "profiling.profiles",
+    "publish": "publishing.pipeline",
+    "read_release": "estimate.analyst_release",
+    "read_table": "table.sources",
 }
 
 __all__ = [
@@ -80,7 +78,7 @@ __all__ = [
 
 
 class _Package(ModuleType):
-    """`pluralis.audit` is the function, although there is a subpackage of that name; `publish` and others likewise."""
+    """`pluralis.methods` is the function, although there is a subpackage of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):

@@ -1,5 +1,5 @@
 """`python -m pluralis` is the `pluralis` command."""
 
-from pluralis.present.cli import main
+from pluralis.cli.main import main
 
 main()

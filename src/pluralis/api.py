@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pluralis.audit import Verdict
-from pluralis.audit import audit as _audit
-from pluralis.io import read_table
+from pluralis.auditing import Verdict
+from pluralis.auditing import audit as _audit
 from pluralis.metrics import Loss
 from pluralis.metrics import measure as _measure
-from pluralis.reading import LIMIT, read_release
-from pluralis.release import Release
+from pluralis.release.reading import LIMIT, read_release
+from pluralis.release.release import Release
+from pluralis.table.sources import read_table
 
 
 def audit(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pluralis.attacks.base import Result
-    from pluralis.audit.verdict import Verdict
+    from pluralis.auditing.verdict import Verdict
 
 
 class PluralisError(Exception):

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from pluralis.release import Claim, Manifest, Release
+from pluralis.release.manifest import Claim, Manifest
+from pluralis.release.release import Release
 from worlds_decomposed import Mode, Tiny
 
 ROLES = {"age": "quasi", "attribute": "attribute", "value": "value", "count": "count"}

@@ -14,8 +14,8 @@ from plants import Published
 from pluralis import Key, Policy, publish
 from pluralis.attacks import Attack, Options, Result
 from pluralis.errors import Infeasible
-from pluralis.publish import Publication
-from pluralis.release import Release
+from pluralis.publishing.saving import Publication
+from pluralis.release.release import Release
 from tables import policy_of
 
 SHARES = [0.21, 0.2, 0.18, 0.16, 0.14, 0.11]

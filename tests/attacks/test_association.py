@@ -14,13 +14,14 @@ from multi import Sub, multi_release
 from plants import DISEASES, JOBS, QUASI, Published, by_hand, claim, people_in_groups
 from pluralis.attacks import Options, Result, attack
 from pluralis.attacks.association import ATTACK, NOTHING_LEARNT, Pairs, learn
-from pluralis.attacks.publication import measured
+from pluralis.attacks.at_publication import measured
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Breached
 from pluralis.kernels.association import Side
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Claim, Release
+from pluralis.release.manifest import Claim
+from pluralis.release.release import Release
 from tables import policy_of
 
 ATTRIBUTES: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}

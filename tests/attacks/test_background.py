@@ -23,9 +23,9 @@ from plants import (
 from pluralis.attacks.background import ATTACK
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.homogeneity import ATTACK as HOMOGENEITY
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from tables import DECOMPOSITION_1, SLOMS_1, policy_of
 

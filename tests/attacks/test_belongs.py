@@ -8,9 +8,9 @@ import pytest
 from attacks.small import FORMS, dealt_multi, people, released
 from pluralis import Key, publish
 from pluralis.attacks import attack
-from pluralis.attacks.belongs import require_original
+from pluralis.attacks.adversary.original_check import require_original
 from pluralis.errors import InputError
-from pluralis.release import Release
+from pluralis.release.release import Release
 from tables import policy_of
 
 COUNTED = [form for form in FORMS if form != "randomized-addition"]

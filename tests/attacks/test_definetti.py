@@ -14,11 +14,11 @@ import pytest
 from attacks.small import released
 from multi import Sub, multi_release
 from pluralis import Key, Policy, publish
+from pluralis.attacks.adversary.posterior import Said, View, said_by
 from pluralis.attacks.base import Options, Result
-from pluralis.attacks.beliefs import Said, View, said_by
 from pluralis.attacks.definetti import ATTACK, learn
-from pluralis.io import read_table
-from pluralis.release import Release
+from pluralis.release.release import Release
+from pluralis.table.sources import read_table
 from tables import adult_policy, policy_of
 
 VALUES = 6

@@ -14,11 +14,12 @@ from multi import Sub, multi_release
 from naive_versatile import beliefs, highest
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.dependency import ATTACK, dependencies_of
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.policy.rules import Dependency
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Claim, Release
-from pluralis.rules import Dependency
+from pluralis.release.manifest import Claim
+from pluralis.release.release import Release
 from sketches_multi import filled, names_of, schema
 from tables import policy_of
 from worlds_decomposed import Tiny

@@ -11,10 +11,11 @@ import pytest
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.downcoding import ATTACK
 from pluralis.errors import Infeasible
-from pluralis.labels import ALL, read_interval, read_set, set_label
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Manifest, Release, canonical_order
+from pluralis.release.manifest import Manifest
+from pluralis.release.release import Release, canonical_order
+from pluralis.table.labels import ALL, read_interval, read_set, set_label
 from tables import PATIENTS, SLOMS_1, patients_policy, policy_of
 
 AGE: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}

@@ -20,9 +20,10 @@ from pluralis import Key, publish
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.files import ATTACK
 from pluralis.errors import ReleaseError
-from pluralis.io import read_table
-from pluralis.reading import read_release
-from pluralis.release import MANIFEST, Release
+from pluralis.estimate.analyst_release import read_release
+from pluralis.release.manifest import MANIFEST
+from pluralis.release.release import Release
+from pluralis.table.sources import read_table
 from tables import adult_policy
 
 SEEDS = range(8)

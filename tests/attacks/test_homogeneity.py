@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 from plants import KINDS, Published, by_hand, claim, planted, planted_multi
+from pluralis.attacks.adversary.exposure import PARTS, exposures
+from pluralis.attacks.adversary.posterior import said_by
 from pluralis.attacks.base import Options, Result
-from pluralis.attacks.beliefs import said_by
-from pluralis.attacks.exposure import PARTS, exposures
 from pluralis.attacks.homogeneity import ATTACK
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Release
+from pluralis.release.release import Release
 from tables import PATIENTS, patients_policy, policy_of
 
 OPTIONS = Options()

@@ -13,16 +13,17 @@ from attacks.small import breached, check_quiet, published
 from multi import Sub, multi_release
 from paper.test_holes import PEOPLE, SLICES, STAFF, table_6
 from paper.test_versatile import RULES, TABLE_1, TABLES_2, release_of
+from pluralis.assembling.assembly import assemble
 from pluralis.attacks import intersection
+from pluralis.attacks.adversary.consistent_worlds import candidates, piles_of, propagated
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.homogeneity import ATTACK as HOMOGENEITY
 from pluralis.attacks.intersection import ATTACK
-from pluralis.attacks.piles import candidates, piles_of, propagated
 from pluralis.errors import Infeasible
 from pluralis.methods import method_for
-from pluralis.publish import assemble, publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.release import Release
+from pluralis.release.release import Release
 from tables import DECOMPOSITION_1, SLOMS_1, policy_of
 from worlds_decomposed import Tiny
 

@@ -12,10 +12,10 @@ import pytest
 import worlds_tables
 from attacks.handmade import decomposed, people_of, sliced
 from naive_versatile import beliefs, highest, worlds
+from pluralis.attacks.adversary.consistent_worlds import candidates, piles_of, propagated
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.intersection import ATTACK
-from pluralis.attacks.piles import candidates, piles_of, propagated
-from pluralis.release import Release
+from pluralis.release.release import Release
 from sketches_multi import filled, schema
 from worlds_decomposed import Tiny, seen
 from worlds_decomposed import worlds as worlds_of_sets

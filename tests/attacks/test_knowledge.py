@@ -16,15 +16,16 @@ from multi import Sub, multi_release
 from naive_versatile import beliefs as multi_beliefs
 from naive_versatile import worlds as multi_worlds
 from plants import DISEASES, JOBS, QUASI, SECRETS, believed, by_hand, claim, people_in_groups
-from pluralis.attacks import knowledge
+from pluralis.attacks.adversary import questions as knowledge
+from pluralis.attacks.adversary.group_values import Domain, views
+from pluralis.attacks.adversary.questions import CLASS, SHARE, VALUE, Question, Targets, questions, weakest, worlds_of
 from pluralis.attacks.base import Options
-from pluralis.attacks.holdings import Domain, views
 from pluralis.attacks.homogeneity import weakest_set
-from pluralis.attacks.knowledge import CLASS, SHARE, VALUE, Question, Targets, questions, weakest, worlds_of
-from pluralis.labels import read_interval, read_set
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import ColumnInfo, Manifest, Release, TableInfo
+from pluralis.release.manifest import ColumnInfo, Manifest, TableInfo
+from pluralis.release.release import Release
+from pluralis.table.labels import read_interval, read_set
 from tables import policy_of
 from worlds_decomposed import MODES, Mode, Tiny, seen, seen_of
 

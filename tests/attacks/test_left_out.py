@@ -11,9 +11,10 @@ import pytest
 from plants import DISEASES, KINDS, QUASI, Published, by_hand, claim, people_in_groups
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.left_out import ATTACK
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Claim, Release
+from pluralis.release.manifest import Claim
+from pluralis.release.release import Release
 from tables import policy_of
 
 OPTIONS = Options()

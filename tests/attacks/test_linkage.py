@@ -12,9 +12,9 @@ from attacks.test_knowledge import covers, tiny
 from plants import KINDS, QUASI, Published, by_hand, claim, clean_by_hand, people_in_groups
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.linkage import ATTACK
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Release, canonical_order
+from pluralis.release.release import Release, canonical_order
 from tables import PATIENTS, patients_policy
 
 OPTIONS = Options()

@@ -13,17 +13,17 @@ import polars as pl
 import pytest
 
 from pluralis.attacks import minimality
+from pluralis.attacks.adversary.enumerated_originals import People, originals
+from pluralis.attacks.adversary.sampled_originals import Dealt
 from pluralis.attacks.base import Options, Result, interval
-from pluralis.attacks.dealing import Dealt
-from pluralis.attacks.fitting import People, originals
 from pluralis.attacks.minimality import ATTACK, DOUBT, MOST, _Tried, believed
 from pluralis.errors import Infeasible
-from pluralis.labels import read_interval
 from pluralis.methods import method_for, methods
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.release import Release, canonical_order
-from pluralis.table import encode
+from pluralis.release.release import Release, canonical_order
+from pluralis.table.encoding import encode
+from pluralis.table.labels import read_interval
 from tables import policy_of
 
 AGES = [8, 12, 19, 21, 34, 36]

@@ -7,11 +7,12 @@ import polars as pl
 import pytest
 
 from pluralis.attacks import Result, attack
+from pluralis.attacks.at_publication import measured, not_stopped
 from pluralis.attacks.base import OFTENER
-from pluralis.attacks.publication import measured, not_stopped
-from pluralis.present.learnt import who_learns_what
-from pluralis.publish import Publication, publish
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
+from pluralis.report.risk import who_learns_what
 from tables import policy_of
 
 

@@ -14,16 +14,18 @@ import polars as pl
 import pytest
 
 from pluralis.attacks import Options, Result, attack
-from pluralis.attacks.beliefs import said_by
+from pluralis.attacks.adversary.posterior import said_by
 from pluralis.attacks.persons import ATTACK, DIFFERENT, EACH, NUMBER, joint, persons_of, several, tell
-from pluralis.attacks.publication import SEVERAL
 from pluralis.errors import Infeasible, InputError, PluralisError
 from pluralis.kernels.different import pick_different
 from pluralis.methods import methods
-from pluralis.policy import Policy
-from pluralis.publish import Publication, publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
-from pluralis.release import Claim, ColumnInfo, Manifest, Release, TableInfo, claim_words
+from pluralis.release.form import SEVERAL
+from pluralis.release.manifest import Claim, ColumnInfo, Manifest, TableInfo, claim_words
+from pluralis.release.release import Release
 from tables import policy_of
 from worlds_persons import TooMany, marginal, one_value
 from worlds_persons import joint as joint_of_worlds

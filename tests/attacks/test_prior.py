@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.addition import Design, posteriors
+from pluralis.assembling.columns import stated
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.prior import ATTACK
-from pluralis.kinds.parts import stated
-from pluralis.publish import publish
+from pluralis.grouping.addition import Design, posteriors
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Release
+from pluralis.release.release import Release
 from tables import policy_of
 
 OPTIONS = Options()

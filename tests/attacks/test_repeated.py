@@ -18,7 +18,7 @@ from pluralis import Key, Policy, key_for, publish
 from pluralis.attacks import attack
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.repeated import ATTACK
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 DRAWN = ("anatomy", "msb", "decomposition", "bsgi", "randomized-addition")  # labels of sloms cover too many rows
 repeated = partial(with_others, ATTACK)

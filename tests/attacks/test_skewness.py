@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from plants import DISEASES, KINDS, by_hand, people_in_groups, with_values
+from pluralis.attacks.adversary.group_values import AT, PEOPLE, Held
 from pluralis.attacks.base import Options
-from pluralis.attacks.holdings import AT, PEOPLE, Held
 from pluralis.attacks.skewness import ATTACK, measured
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from tables import policy_of
 

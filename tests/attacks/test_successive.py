@@ -15,7 +15,7 @@ from pluralis import Key, publish
 from pluralis.attacks.base import Options
 from pluralis.attacks.successive import ATTACK
 from pluralis.errors import Infeasible
-from pluralis.release import Release, canonical_order
+from pluralis.release.release import Release, canonical_order
 
 CHANGING = ("anatomy", "msb", "decomposition", "bsgi")
 successive = partial(with_others, ATTACK)

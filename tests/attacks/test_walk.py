@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pluralis.attacks.walk import walk
+from pluralis.attacks.adversary.explain_group import walk
 from pluralis.errors import InputError
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from tables import PATIENTS, patients_policy
 

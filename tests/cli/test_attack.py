@@ -12,8 +12,8 @@ import pytest
 from calling import Ran, caller
 from forging import forged
 from pluralis.attacks import attacks
-from pluralis.publish import publish
-from pluralis.release import canonical_order
+from pluralis.publishing.pipeline import publish
+from pluralis.release.release import canonical_order
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 Call = Callable[..., Ran]

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from calling import Ran, caller
-from pluralis.csvfile import write_csv_bytes
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
+from pluralis.table.csv_files import write_csv_bytes
 from tables import PATIENTS
 from tables import PATIENTS_YAML as POLICY
 
@@ -264,7 +264,7 @@ def test_an_interrupted_publication_says_so(pluralis: Any, here: Path, monkeypat
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(import_module("pluralis.publish"), "encode_clean", interrupted)
+    monkeypatch.setattr(import_module("pluralis.assembling.building"), "encode_clean", interrupted)
     ran = publish(pluralis)
     assert ran.code == 130
     assert "Interrupted. No release was written." in ran.err
@@ -288,7 +288,7 @@ def test_demo_tells_where_to_look(pluralis: Any, here: Path) -> None:
 
 def test_the_installed_command_is_quick_to_help() -> None:
     """Heavy imports happen inside commands: --help loads neither numba nor polars."""
-    script = "import sys; sys.argv = ['pluralis', '--help']\nfrom pluralis.present.cli import app\n"
+    script = "import sys; sys.argv = ['pluralis', '--help']\nfrom pluralis.cli.main import app\n"
     script += "try: app()\nexcept SystemExit: pass\n"
     script += "print(sorted({'numba', 'polars', 'numpy', 'pydantic', 'scipy'} & set(sys.modules)), file=sys.stderr)"
     ran = subprocess.run(

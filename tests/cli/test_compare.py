@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from calling import caller
-from pluralis.csvfile import write_csv_bytes
+from pluralis.table.csv_files import write_csv_bytes
 from tables import PATIENTS
 from tables import PATIENTS_YAML as POLICY
 

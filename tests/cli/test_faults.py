@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from calling import Ran, caller
+from pluralis.cli.main import DEBUG, run
 from pluralis.errors import PluralisError
-from pluralis.present.cli import DEBUG, run
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from tables import KEY, PATIENTS, patients_policy
 
 

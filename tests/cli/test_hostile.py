@@ -22,17 +22,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-import pluralis.present.bars
+import pluralis.cli.progress_bars
 from calling import Ran, caller
-from pluralis.audit.verdict import Finding, Verdict
+from pluralis.auditing.verdict import Finding, Verdict
+from pluralis.cli.progress_bars import progress_bars
+from pluralis.cli.tables import show_verdict
+from pluralis.cli.terminal import Grid, Terminal, filled
 from pluralis.errors import QueryError
-from pluralis.policy import Policy
-from pluralis.present.bars import progress_bars
-from pluralis.present.show import show_verdict
-from pluralis.present.terminal import Grid, Terminal, filled
-from pluralis.printable import as_json, complain, printable
+from pluralis.escaping import as_json, complain, printable
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from tables import KEY
 
 FORGED = "Every claim holds (400 checked)."
@@ -108,7 +108,7 @@ def call(
         monkeypatch.setenv("FORCE_COLOR", "1")
         monkeypatch.setenv("TERM", "xterm-256color")
         monkeypatch.setattr(
-            pluralis.present.bars, "progress_bars", lambda console: nullcontext()
+            pluralis.cli.progress_bars, "progress_bars", lambda console: nullcontext()
         )  # they move the cursor
     return caller(capsys, monkeypatch)
 
@@ -271,7 +271,7 @@ def test_lines_of_a_refusal_are_those_of_the_program(capsys: pytest.CaptureFixtu
 
 
 SOURCE = Path(pluralis.__file__).parent
-HOME = (SOURCE / "printable.py", SOURCE / "present" / "terminal.py")
+HOME = (SOURCE / "escaping.py", SOURCE / "cli" / "terminal.py")
 RICH = {
     "rich.cells": {"cell_len"},
     "rich.text": {"Text"},

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from calling import caller
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from tables import KEY, PATIENTS, patients_policy
 
 

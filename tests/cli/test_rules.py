@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from calling import caller
-from pluralis.csvfile import write_csv_bytes
 from pluralis.datasets.hospital import hospital_discharges
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
+from pluralis.table.csv_files import write_csv_bytes
 
 TOWNS = pl.DataFrame(
     {

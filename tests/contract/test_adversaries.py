@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible
 from pluralis.methods import methods
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from tables import KEY, policy_of
 
 ROWS = 24

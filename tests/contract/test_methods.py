@@ -9,16 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
+from pluralis.assembling.assembly import assemble
+from pluralis.auditing import audit
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Infeasible, PolicyError
+from pluralis.grouping.plan import LEFT_OUT
 from pluralis.methods import method_for, methods
 from pluralis.metrics import measure
-from pluralis.plan import LEFT_OUT
-from pluralis.policy import Policy
-from pluralis.publish import assemble, publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import encode
+from pluralis.table.encoding import encode
 from tables import policy_of
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {

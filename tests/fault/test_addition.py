@@ -13,13 +13,15 @@ import polars as pl
 import pytest
 
 from forging import forged
-from pluralis.addition import ORDERS, Design
-from pluralis.audit import audit
+from pluralis.assembling.columns import stated
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible, InputError, OutputError, ReleaseError
-from pluralis.kinds.parts import stated
-from pluralis.publish import Publication, key_for, publish
+from pluralis.estimate.analyst_release import read_release
+from pluralis.grouping.addition import ORDERS, Design
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.republishing import key_for
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
-from pluralis.reading import read_release
 from tables import KEY, policy_of
 
 ROWS = 600

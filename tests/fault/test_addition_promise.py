@@ -14,17 +14,20 @@ import polars as pl
 import pytest
 
 from naive_addition import joint_posterior
-from pluralis.addition import Design, posteriors
-from pluralis.audit import audit
-from pluralis.audit.verdict import Verdict
-from pluralis.compare import compare
+from pluralis.assembling.columns import stated
+from pluralis.auditing import audit
+from pluralis.auditing.verdict import Verdict
+from pluralis.comparison.comparing import compare
 from pluralis.errors import Infeasible, InputError
-from pluralis.kinds.parts import stated
-from pluralis.policy import Policy
-from pluralis.publish import Publication, key_for, publish
+from pluralis.grouping.addition import Design, posteriors
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.republishing import key_for
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
-from pluralis.reading import parse_manifest
-from pluralis.release import Manifest, Release
+from pluralis.release.manifest import Manifest
+from pluralis.release.reading import parse_manifest
+from pluralis.release.release import Release
 from tables import KEY, policy_of
 
 SET_SIZE = {"options": {"claim": "set-size"}}

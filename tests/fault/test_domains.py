@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from pluralis.domains import _fits
-from pluralis.release import ColumnInfo
+from pluralis.release.domains import _fits
+from pluralis.release.manifest import ColumnInfo
 
 DOMAIN = ("a", "b", "c, d", "null", None)
 

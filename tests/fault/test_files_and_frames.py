@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 from pluralis.errors import InputError
-from pluralis.io import open_table, read_table, write_parquet_bytes
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
+from pluralis.table.sources import open_table, read_table, write_parquet_bytes
 from reading import refused
 
 

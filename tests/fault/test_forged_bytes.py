@@ -20,12 +20,13 @@ import pytest
 
 from calling import caller
 from forging import METHODS, PEOPLE, canonical, forged, not_read, published, refused, reworded, write_manifest
-from pluralis.audit import audit
+from pluralis.auditing import audit
+from pluralis.cli import using as commands
 from pluralis.errors import ReleaseError
-from pluralis.io import write_parquet_bytes
-from pluralis.labels import read_set
-from pluralis.present import using as commands
-from pluralis.reading import LIMIT, inspect_folder, read_release
+from pluralis.estimate.analyst_release import read_release
+from pluralis.release.reading import LIMIT, inspect_folder
+from pluralis.table.labels import read_set
+from pluralis.table.sources import write_parquet_bytes
 
 Change = Callable[[dict[str, Any]], Any]
 

@@ -14,11 +14,11 @@ import pytest
 
 from forging import METHODS, ONE, PEOPLE, forged, not_read, published, refused, reworded, sealed
 from multi import Sub, multi_release
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import InputError
-from pluralis.io import write_parquet_bytes
-from pluralis.publish import publish
-from pluralis.release import Release, canonical_order
+from pluralis.publishing.pipeline import publish
+from pluralis.release.release import Release, canonical_order
+from pluralis.table.sources import write_parquet_bytes
 from tables import KEY, policy_of
 
 

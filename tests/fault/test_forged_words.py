@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from forging import METHODS, forged, not_read, published, refused, write_manifest
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import ReleaseError
-from pluralis.io import write_parquet_bytes
-from pluralis.reading import inspect_folder
-from pluralis.release import Parameters
+from pluralis.release.manifest import Parameters
+from pluralis.release.reading import inspect_folder
+from pluralis.table.sources import write_parquet_bytes
 from thrift import Fields, field, put, with_footer
 
 ALICE = "Alice is 20 f and has hiv"

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from pluralis.errors import InputError, OutputError
-from pluralis.publish import Publication, key_for, publish
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.republishing import key_for
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
 from tables import KEY, PATIENTS, patients_policy
 

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from forging import forged
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import ReleaseError
-from pluralis.io import open_table
-from pluralis.publish import publish
-from pluralis.reading import read_release
+from pluralis.estimate.analyst_release import read_release
+from pluralis.publishing.pipeline import publish
+from pluralis.table.sources import open_table
 from tables import KEY, policy_of
 
 ROWS = pl.DataFrame(

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from pluralis.attacks import attack
-from pluralis.folder import staging
-from pluralis.publish import keep_results, publish
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.private_folder import keep_results
+from pluralis.publishing.staging import staging
 from tables import KEY, PATIENTS, patients_policy
 
 

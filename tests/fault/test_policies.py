@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from pluralis.errors import InputError, PolicyError
-from pluralis.hierarchy import read_hierarchy
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.table import encode
+from pluralis.table.encoding import encode
+from pluralis.table.hierarchies import read_hierarchy
 from tables import PATIENTS, patients_policy, policy_of
 
 GOOD = """\

@@ -12,11 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import pluralis.csvfile
+import pluralis.table.csv_files
 from pluralis.errors import InputError
-from pluralis.io import read_table, write_csv_bytes, write_parquet_bytes
-from pluralis.policy import Policy
-from pluralis.table import encode
+from pluralis.policy.policy import Policy
+from pluralis.table.encoding import encode
+from pluralis.table.sources import read_table, write_csv_bytes, write_parquet_bytes
 from reading import encoded, refused
 
 # 1-3 bytes ----------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def test_02_latin1_is_refused_with_its_line_unless_declared(file):
 
 
 def test_02_the_line_is_right_in_later_chunks(file, monkeypatch):
-    monkeypatch.setattr(pluralis.csvfile, "CHUNK", 7)
+    monkeypatch.setattr(pluralis.table.csv_files, "CHUNK", 7)
     path = file("age,disease\n30,grippé\n31,é\n".encode() + b"32,\xff\n")
     refused(path, "people.csv line 4", "not UTF-8")
     refused(file("a,b\n1,2\n3,€\n".encode("utf-16-be") + b"\xd8\x00"), "line 4", encoding="utf-16-be")
@@ -338,7 +338,7 @@ def test_50_a_bomb_is_refused_by_ratio(file):
 
 
 def test_50_a_bomb_is_refused_by_size(file, monkeypatch):
-    monkeypatch.setattr(pluralis.csvfile, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(pluralis.table.csv_files, "MAX_BYTES", 1 << 20)
     text = b"a\n" + os.urandom(1 << 20).hex().encode()
     refused(file(gzip.compress(text), "big.csv.gz"), "big.csv.gz", "GiB, the limit", "Split it")
     refused(file(text, "big.csv"), "big.csv", "GiB, the limit")
@@ -360,15 +360,15 @@ def test_50_damaged_gzip_is_refused(file, damage):
 def test_50_what_does_not_fit_in_memory_is_refused_with_both_figures(file, monkeypatch):
     frame = pl.DataFrame({"age": np.arange(200_000), "disease": ["flu"] * 200_000})
     parquet, text = file(write_parquet_bytes(frame), "people.parquet"), file(write_csv_bytes(frame))
-    monkeypatch.setattr(pluralis.csvfile, "physical_memory", lambda: 4 << 20)
+    monkeypatch.setattr(pluralis.table.csv_files, "physical_memory", lambda: 4 << 20)
     refused(parquet, "people.parquet (200,000 rows, 2 columns)", "needs about", "this machine has 0.0 GiB")
     refused(text, "people.csv needs about", "this machine has")
-    monkeypatch.setattr(pluralis.csvfile, "physical_memory", lambda: None)
+    monkeypatch.setattr(pluralis.table.csv_files, "physical_memory", lambda: None)
     assert read_table(parquet).height == read_table(text).height == 200_000
 
 
 def test_50_too_many_rows_are_refused(file, monkeypatch):
-    monkeypatch.setattr(pluralis.csvfile, "MAX_ROWS", 2)
+    monkeypatch.setattr(pluralis.table.csv_files, "MAX_ROWS", 2)
     frame = pl.DataFrame({"age": [1, 2, 3]})
     refused(file(write_parquet_bytes(frame), "people.parquet"), "3 rows", "limit is 2", "Split")
     refused(file(write_csv_bytes(frame)), "3 rows", "limit is 2", "Split")

@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import pluralis.csvfile
-import pluralis.parquet
+import pluralis.table.csv_files
+import pluralis.table.parquet_files
 from pluralis.errors import OutputError, ReleaseError
-from pluralis.io import read_release_csv, write_csv_bytes, write_parquet_bytes
+from pluralis.table.sources import read_release_csv, write_csv_bytes, write_parquet_bytes
 
 
 def test_formulas_are_made_harmless_and_come_back():
@@ -119,7 +119,7 @@ def dropped() -> pl.DataFrame:
 
 
 def test_parquet_bytes_hold_no_value_that_was_dropped(dropped, monkeypatch):
-    monkeypatch.setattr(pluralis.parquet, "COMPRESSION", "uncompressed")
+    monkeypatch.setattr(pluralis.table.parquet_files, "COMPRESSION", "uncompressed")
     data = write_parquet_bytes(dropped)
     assert b"keep" in data
     assert b"canary" not in data

@@ -13,14 +13,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import InputError, OutputError, PolicyError
+from pluralis.estimate.analyst_release import read_release
 from pluralis.methods import methods
-from pluralis.policy import Policy
-from pluralis.publish import Publication, key_for, publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing import saving
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.republishing import key_for
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import KEY_BYTES, Key
-from pluralis.reading import read_release
-from pluralis.release import Release
+from pluralis.release.release import Release
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 QUASI: dict[str, dict[str, Any]] = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}
@@ -198,7 +201,7 @@ def test_a_first_release_that_may_be_independent_says_nothing(folder: Path) -> N
 
 
 def test_more_rows_than_are_asked_about(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pluralis.republish.TARGETS", 1500)
+    monkeypatch.setattr("pluralis.publishing.republishing.TARGETS", 1500)
     longer = pl.concat([MANY, ONE_MORE])
     said = []
     for order in (longer, longer.reverse()):
@@ -336,16 +339,16 @@ def test_a_writer_killed_in_the_middle_of_an_exchange_has_not_lost_the_key(folde
 def test_what_another_writer_did_meanwhile_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(FEW, policy(), folder).save(folder)
     mine, theirs = (made(table, independent(), folder) for table in (FEW.head(118), FEW.head(119)))
-    real = Publication._write_private
+    real = saving.write_private
     turns = []
 
-    def slow(self: Publication, *args: Any) -> None:
-        turns.append(self)
-        real(self, *args)
+    def slow(to: Any, publication: Publication, *args: Any) -> None:
+        turns.append(publication)
+        real(to, publication, *args)
         if len(turns) == 1:
             theirs.save(folder, replace=True)
 
-    monkeypatch.setattr(Publication, "_write_private", slow)
+    monkeypatch.setattr(saving, "write_private", slow)
     with pytest.raises(OutputError, match="another writer"):
         mine.save(folder, replace=True)
     assert read_release(folder).manifest.rows == 119

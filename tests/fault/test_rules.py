@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pluralis.errors import PolicyError
-from pluralis.explain import explain
-from pluralis.policy import Policy
-from pluralis.rules import Dependency, Rule
+from pluralis.policy.policy import Policy
+from pluralis.policy.rules import Dependency, Rule
+from pluralis.profiling.explaining import explain
 
 GOOD = """\
 version: 1

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from pluralis.errors import Infeasible, PluralisError, PolicyError
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from tables import policy_of
 

@@ -10,16 +10,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pluralis.audit import audit
-from pluralis.audit.definitions import diversity
+from pluralis.auditing import audit
+from pluralis.auditing.definitions import diversity
 from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError
-from pluralis.io import read_table
 from pluralis.methods import methods
 from pluralis.metrics import measure
 from pluralis.metrics.distortion import label_distances
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import ColumnInfo
+from pluralis.release.manifest import ColumnInfo
+from pluralis.table.sources import read_table
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 AGE = {"role": "quasi", "type": "number"}

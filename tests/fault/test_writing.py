@@ -15,15 +15,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pluralis import folder as folder_module
 from pluralis.attacks import attack
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import AuditFailed, OutputError, PolicyError
 from pluralis.estimate import col, count
-from pluralis.folder import Stage
-from pluralis.publish import Format, Publication, publish
+from pluralis.estimate.analyst_release import read_release
+from pluralis.publishing import staging as folder_module
+from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Format, Publication
+from pluralis.publishing.staging import Stage
 from pluralis.randomness import Key
-from pluralis.reading import read_release
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 PRIVATE_FILES = ["attack.json", "audit.json", "key", "policy.yaml", "report.html", "utility.json"]
@@ -187,7 +188,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from tables import KEY, PATIENTS, patients_policy
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 release = publish(PATIENTS, patients_policy(), key=KEY)
 left = int(sys.argv[2])
 def hook(event, args):
@@ -219,7 +220,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from pluralis.methods import methods
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 methods()  # what is imported before the fork is imported once
 STEPS = ("os.mkdir", "fcntl.flock", "os.chmod", "ctypes.dlsym", "os.rename", "os.remove", "os.rmdir")
 places, left, status = Path(sys.argv[1]), 0, -1

@@ -19,7 +19,7 @@ from fuzz.mutations import every
 from fuzz.run import FUZZERS, Tally, fuzzer_named, random_of
 from fuzz.seeds import SEEDS
 from fuzz.text import FUZZER as TEXT
-from pluralis.audit import Finding, Verdict
+from pluralis.auditing import Finding, Verdict
 from pluralis.errors import ReleaseError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,8 +19,8 @@ def test_what_is_named_is_there(module: str) -> None:
 
 
 def test_every_mutant_is_another_module() -> None:
-    whole = ast.unparse(ast.parse((SOURCE / "audit" / "definitions.py").read_text(encoding="utf-8")))
-    found = mutants("audit/definitions")
+    whole = ast.unparse(ast.parse((SOURCE / "auditing" / "definitions.py").read_text(encoding="utf-8")))
+    found = mutants("auditing/definitions")
     assert len(found) > 60
     assert len({mutant.source for mutant in found}) == len(found)
     for mutant in found:

@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
-from pluralis.io import read_table
+from pluralis.auditing import audit
 from pluralis.metrics import measure
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
+from pluralis.table.sources import read_table
 from tables import adult_policy
 
 PAPER_NCP = {2: 0.085, 3: 0.132, 4: 0.167, 5: 0.197, 6: 0.233, 7: 0.244}

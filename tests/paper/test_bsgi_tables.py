@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.generalise import microdata
-from pluralis.kinds.parts import in_order
+from pluralis.assembling.columns import in_order
+from pluralis.grouping.generalization import microdata
+from pluralis.grouping.plan import LEFT_OUT, Plan, numbered
+from pluralis.grouping.points import space_of
 from pluralis.methods.bsgi import Bsgi
-from pluralis.plan import LEFT_OUT, Plan, numbered
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.space import space_of
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 from tables import sources
 
 TABLE_1 = pl.DataFrame(

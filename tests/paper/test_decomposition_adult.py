@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
-from pluralis.eligibility import largest_l
-from pluralis.io import read_table
+from pluralis.auditing import audit
+from pluralis.grouping.eligibility import largest_l
 from pluralis.methods.decomposition import Decomposition, Sets, vectors_of
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
+from pluralis.table.sources import read_table
 from tables import policy_of
 
 PRINTED = {(5, 3): 667, (7, 3): 158}

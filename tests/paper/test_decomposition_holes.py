@@ -9,8 +9,8 @@ from itertools import combinations, product
 import polars as pl
 import pytest
 
-from pluralis.audit.candidates import Candidates, d_sa_diverse, judge, linked_d_sa_diverse
-from pluralis.publish import publish
+from pluralis.auditing.worlds import Candidates, d_sa_diverse, judge, linked_d_sa_diverse
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from tables import policy_of
 from worlds_decomposed import MODES, Mode, Tiny, seen, seen_of, worlds

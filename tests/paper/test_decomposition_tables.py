@@ -15,14 +15,14 @@ import pytest
 
 from naive_decomposition import linkable
 from pluralis.errors import AuditFailed, Infeasible
+from pluralis.grouping.plan import Plan
 from pluralis.kernels.decomposition import groups_for
 from pluralis.kernels.vectors import nothing_held
 from pluralis.methods.decomposition import Decomposition, vectors_of
-from pluralis.plan import Plan
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 from tables import DECOMPOSITION_1 as TABLE_1
 from tables import KEY, policy_of, sources
 

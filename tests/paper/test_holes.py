@@ -10,16 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
+from pluralis.assembling.assembly import assemble
+from pluralis.auditing import audit
 from pluralis.errors import AuditFailed
-from pluralis.io import read_table
+from pluralis.grouping.plan import Plan
 from pluralis.methods import method_for
 from pluralis.metrics import measure
-from pluralis.plan import Plan
-from pluralis.policy import Policy
-from pluralis.publish import assemble, publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import encode
+from pluralis.table.encoding import encode
+from pluralis.table.sources import read_table
 from tables import DECOMPOSITION_1, SLOMS_1, policy_of
 
 DRAW = Draw(Key.test())

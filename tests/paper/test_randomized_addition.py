@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 
 from conftest import data_file
-from pluralis.addition import Design
 from pluralis.errors import Infeasible
-from pluralis.io import read_table
+from pluralis.grouping.addition import Design
 from pluralis.kernels.addition import uniform_sets
 from pluralis.methods import method_for
-from pluralis.metrics.queries import expected_squared_error, papers_squared_error, squared_error
+from pluralis.metrics.workloads import expected_squared_error, papers_squared_error, squared_error
 from pluralis.randomness import Draw, Key
-from pluralis.table import encode
+from pluralis.table.encoding import encode
+from pluralis.table.sources import read_table
 from tables import policy_of
 
 TABLE_7 = {

@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 
 from conftest import data_file
-from pluralis.audit import audit
-from pluralis.bucketize import eligible_rows, secrets_of, settle
-from pluralis.eligibility import most_kept
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible
+from pluralis.grouping.bucketizing import eligible_rows, secrets_of, settle
+from pluralis.grouping.eligibility import most_kept
+from pluralis.grouping.plan import LEFT_OUT
 from pluralis.methods import method_for
-from pluralis.plan import LEFT_OUT
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import encode
+from pluralis.table.encoding import encode
 from tables import policy_of
 
 SECRETS = [

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from naive_sloms import Msb
-from pluralis.audit import audit
+from pluralis.assembling.assembly import assemble
+from pluralis.auditing import audit
+from pluralis.grouping.hierarchical_distance import whd
+from pluralis.grouping.plan import LEFT_OUT, Plan, Slice
 from pluralis.methods import method_for
-from pluralis.plan import LEFT_OUT, Plan, Slice
-from pluralis.publish import assemble
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
-from pluralis.whd import whd
+from pluralis.table.encoding import Table, encode
 from tables import SLOMS_1, policy_of, sources
 
 DRAW = Draw(Key.test())

@@ -6,10 +6,10 @@ import polars as pl
 
 from multi import Sub, multi_release
 from naive_versatile import beliefs, highest, worlds
-from pluralis.audit import audit
-from pluralis.audit.normal_form import Part, guardian, normal_form, objections
-from pluralis.release import Release
-from pluralis.rules import Rule
+from pluralis.auditing import audit
+from pluralis.auditing.normal_form import Part, guardian, normal_form, objections
+from pluralis.policy.rules import Rule
+from pluralis.release.release import Release
 
 TABLE_1 = pl.DataFrame(
     [

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pluralis.addition import ORDERS, Design, blurred, different, likeliest, possible_counts, posteriors
-from pluralis.audit.shares import fewest_rows, largest_posterior, most_rows
+from pluralis.auditing.share_bound import fewest_rows, largest_posterior, most_rows
+from pluralis.grouping.addition import ORDERS, Design, blurred, different, likeliest, possible_counts, posteriors
 from pluralis.kernels.addition import calibrated_sets, uniform_sets
 from pluralis.kernels.siphash import word_of, words_of_texts
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from tables import KEY, policy_of
 

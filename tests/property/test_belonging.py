@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pluralis.audit import audit
-from pluralis.audit.assignment import Dealing, dealt
+from pluralis.auditing import audit
+from pluralis.auditing.assignment import Dealing, dealt
 from pluralis.errors import Infeasible
-from pluralis.labels import read_interval, read_set
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import GROUP, Release, canonical_order
+from pluralis.release.release import GROUP, Release, canonical_order
+from pluralis.table.labels import read_interval, read_set
 from tables import policy_of
 
 CLAIM = "the secrets of every group are those of rows of the original that can be in it"

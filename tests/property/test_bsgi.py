@@ -15,9 +15,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import naive
-from pluralis.eligibility import largest_l
 from pluralis.errors import Infeasible
-from pluralis.grouping import merge_until_diverse
+from pluralis.grouping.eligibility import largest_l
+from pluralis.grouping.incorporation import merge_until_diverse
+from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.grouping.points import space_of
 from pluralis.kernels.forest import allowed
 from pluralis.kernels.marks import marks_of, open_marks
 from pluralis.kernels.schedule import max_l_schedule
@@ -26,10 +28,8 @@ from pluralis.kernels.space import add_to_box, box_loss, empty_box, loss_with
 from pluralis.kernels.twins import NO_TWIN, next_twins
 from pluralis.methods import bsgi as bsgi_module
 from pluralis.methods.bsgi import Bsgi
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.space import space_of
 from sketches import (
     DRAW,
     EXAMPLES,

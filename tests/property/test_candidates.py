@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pluralis.audit import joint_worlds, transport
-from pluralis.audit.candidates import NOT_JUDGED, Candidates, d_sa_diverse, judge, linked_d_sa_diverse, worlds_of
-from pluralis.audit.transport import Transport, flow_of, most_forced, possible
+from pluralis.auditing import joint_worlds, transport
+from pluralis.auditing.transport import Transport, flow_of, most_forced, possible
+from pluralis.auditing.worlds import NOT_JUDGED, Candidates, d_sa_diverse, judge, linked_d_sa_diverse, worlds_of
 from pluralis.errors import ReleaseError
 from worlds_decomposed import MODES, Mode, Place, Seen, Tiny, seen, seen_of
 

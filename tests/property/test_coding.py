@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pluralis.audit.definitions import counted, placed
-from pluralis.audit.judging import alike_in_groups
-from pluralis.coding import coded, coded_table, narrow, spelled_out, spelled_out_table
-from pluralis.io import write_parquet_bytes
+from pluralis.auditing.definitions import counted, placed
+from pluralis.auditing.judging import alike_in_groups
 from pluralis.kernels.order import sorted_by, starts_of
-from pluralis.labels import number_text, number_texts
-from pluralis.spelling import cores, same_text
+from pluralis.table.dictionaries import coded, coded_table, narrow, spelled_out, spelled_out_table
+from pluralis.table.labels import number_text, number_texts
+from pluralis.table.sources import write_parquet_bytes
+from pluralis.table.spelling import cores, same_text
 
 WORDS = st.sampled_from(["", "flu", "Flu", "flu ", "asthma", "Ärzte", "日", "\U0001f600", "ﬂu", None])
 TEXTS = st.lists(WORDS, max_size=12).map(lambda words: pl.Series("x", words, dtype=pl.String))

@@ -20,18 +20,18 @@ from hypothesis import strategies as st
 
 import naive
 import naive_decomposition
-from pluralis.eligibility import allowance, require_eligible
+from pluralis.assembling.kinds import decomposed
 from pluralis.errors import Infeasible, PolicyError
+from pluralis.grouping.eligibility import allowance, require_eligible
+from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.kernels.schedule import FEW, larger_than, max_l_schedule, resorted_schedule, tournament
 from pluralis.kernels.shuffle import order_of_words
-from pluralis.kinds import decomposed
 from pluralis.methods import decomposition, method_for
 from pluralis.methods.anatomy import Anatomy
 from pluralis.methods.decomposition import Decomposition
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 
 DRAW = Draw(Key.test())
 EXAMPLES = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_dependencies as naive
-from pluralis.dependencies import (
+from pluralis.grouping.dependencies import (
     Coded,
     Hole,
     assumed,
@@ -22,9 +22,9 @@ from pluralis.dependencies import (
     pairs,
     singles,
 )
-from pluralis.policy import Policy
-from pluralis.rules import Dependency, Rule
-from pluralis.table import Table, encode
+from pluralis.policy.policy import Policy
+from pluralis.policy.rules import Dependency, Rule
+from pluralis.table.encoding import Table, encode
 from tables import policy_of
 
 Columns = dict[str, list[str]]

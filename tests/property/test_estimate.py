@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 from naive_estimate import counted, is_true
 from pluralis.errors import Infeasible, PolicyError, QueryError
-from pluralis.estimate import count, crosstab, distribution, table
-from pluralis.estimate.attributes import attributes_of
-from pluralis.estimate.classes import asked_by
+from pluralis.estimate import count, crosstab, distribution, estimator_of, table
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some, col
+from pluralis.estimate.label_distribution import coded
 from pluralis.estimate.result import interval
-from pluralis.estimate.spread import coded
-from pluralis.labels import binned, is_binned
-from pluralis.publish import publish
-from pluralis.release import ColumnInfo, Release
+from pluralis.estimate.truth_table import asked_by
+from pluralis.publishing.pipeline import publish
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import ColumnInfo
+from pluralis.release.release import Release
+from pluralis.table.labels import binned, is_binned
 from tables import KEY, PATIENTS, patients_policy, policy_of
 
 QUASI: dict[str, dict[str, Any]] = {
@@ -178,7 +179,7 @@ def test_estimates_are_what_the_tables_say(setting: str, seed: int, rows: int) -
         asked = condition(release, rng)
         if len(asked.attributes) > 4:
             continue
-        found = release.estimator.sums(asked)
+        found = estimator_of(release).sums(asked)
         said = f"{setting}: {asked}"
         naive = counted(release, asked)
         assert found[0] == pytest.approx(naive.expected, abs=1e-9), said
@@ -284,7 +285,7 @@ def test_a_conjunction_has_the_hypergeometric_variance(patients: Release) -> Non
         expected += a * c / n
         variance += a * c * (n - a) * (n - c) / (n * n * (n - 1))
         least, most = least + max(0, a + c - n), most + min(a, c)
-    found = patients.estimator.sums((col("age") >= 30) & (col("disease") == "Obesity"))
+    found = estimator_of(patients).sums((col("age") >= 30) & (col("disease") == "Obesity"))
     assert found == pytest.approx((expected, variance, least, most))
 
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+from pluralis.grouping.points import space_of
 from pluralis.kernels.forest import NOBODY, nearest, nearest_few, plant, take
 from pluralis.kernels.marks import EVERYTHING
 from pluralis.kernels.select import STACK, Rules
 from pluralis.kernels.space import add_to_box, bit, empty_box
-from pluralis.policy import Policy
-from pluralis.space import space_of
-from pluralis.table import Table, encode
+from pluralis.policy.policy import Policy
+from pluralis.table.encoding import Table, encode
 from sketches import (
     EXAMPLES,
     seeded,

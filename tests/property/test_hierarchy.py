@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pluralis.hierarchy import automatic_hierarchy, automatic_nodes, automatic_widths, interval_hierarchy
-from pluralis.labels import read_interval
+from pluralis.table.hierarchies import automatic_hierarchy, automatic_nodes, automatic_widths, interval_hierarchy
+from pluralis.table.labels import read_interval
 
 WHOLE = st.lists(st.integers(-(10**6), 10**6) | st.integers(-(2**63), 2**63 - 1), min_size=2, unique=True).map(sorted)
 CENTS = st.lists(st.decimals(-1000, 1000, places=2).map(float), min_size=2, unique=True).map(sorted)

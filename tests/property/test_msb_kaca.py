@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_sloms import Kaca, Msb
-from pluralis.bucketize import bucketized, secrets_of
 from pluralis.errors import Infeasible
+from pluralis.grouping.bucketizing import bucketized, secrets_of
+from pluralis.grouping.plan import LEFT_OUT
 from pluralis.kernels import kaca as kernel
 from pluralis.kernels.kaca import LEAF
 from pluralis.kernels.points import BITS
 from pluralis.methods import kaca as method
 from pluralis.methods import method_for
-from pluralis.plan import LEFT_OUT
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 from tables import policy_of
 
 

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 import naive_multi
 from multi import Sub, multi_release
-from pluralis.decomposable import Groups, Likelihood, hanging
 from pluralis.errors import QueryError
+from pluralis.estimate import estimator_of
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some
-from pluralis.estimate.multi import Multi
+from pluralis.estimate.kinds.multi import Multi
+from pluralis.grouping.subtable_divergence import Groups, Likelihood, hanging
+from pluralis.grouping.subtable_schema import Subtable
 from pluralis.metrics import measure
-from pluralis.release import Manifest, Release
-from pluralis.schema import Subtable
+from pluralis.release.manifest import Manifest
+from pluralis.release.release import Release
 
 Person = dict[str, Any]
 WORLDS = 3_000
@@ -97,7 +99,7 @@ def test_counts_are_those_of_all_worlds(seed: int) -> None:
     every = naive_multi.counted(release, asked, WORLDS)
     if every is None:
         return
-    estimator = release.estimator
+    estimator = estimator_of(release)
     assert isinstance(estimator, Multi)
     for query, true in zip(asked, every, strict=True):
         expected, variance, least, most = estimator.sums(query)
@@ -130,7 +132,7 @@ def test_variance_is_exact_where_all_tables_hang_on_one(seed: int) -> None:
         query = All(tuple(Check(name, "=", (random.choice(people)[name],)) for name in some))
         found = naive_multi.counted(release, [query], 20_000)
         if found is not None:
-            estimator = release.estimator
+            estimator = estimator_of(release)
             assert isinstance(estimator, Multi)
             assert estimator.sums(query)[1] == pytest.approx(found[0].variance, abs=1e-9)
 
@@ -140,7 +142,7 @@ def test_variance_is_exact_where_all_tables_hang_on_one(seed: int) -> None:
 def test_counts_are_those_of_the_likeliest_table(seed: int) -> None:
     random, people, _, release = made(seed)
     fitted = naive_multi.likeliest(release)
-    estimator = release.estimator
+    estimator = estimator_of(release)
     assert isinstance(estimator, Multi)
     for _ in range(12):
         query = condition(random, people)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from multi import Sub, parts_of
 from naive_versatile import beliefs, guards, highest, highest_knowing_everybody, in_normal_form
-from pluralis.audit import Finding, audit
-from pluralis.audit.normal_form import known, normal_form
-from pluralis.rules import Dependency, Rule
+from pluralis.auditing import Finding, audit
+from pluralis.auditing.normal_form import known, normal_form
+from pluralis.policy.rules import Dependency, Rule
 from sketches_multi import Sketch, filled, halves, names_of, schema
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pluralis.errors import InputError
-from pluralis.io import read_release_csv, read_table, write_csv_bytes, write_parquet_bytes
 from pluralis.kernels import scan
+from pluralis.table.sources import read_release_csv, read_table, write_csv_bytes, write_parquet_bytes
 
 RECORDS = st.sampled_from(["a,b\n", '"a",\r\n', '"x""y","\n"\n', ",\n", '"",""\n', '"a,b",\r\n', "\n", "a,b"])
 ODD = "ab\"',;|\t \n\r=+-@é日\U0001f600\u0301\u2028\x85\ufeff\x1a01.#\\"

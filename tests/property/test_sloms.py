@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_sloms import Kaca, Msb
-from pluralis.bucketize import PRIORITIES, eligible_rows, secrets_of, settle, settle_slices
-from pluralis.correlation import correlations, in_parts, mean_square_contingency, sliced_by_correlation
-from pluralis.demands import models_of
-from pluralis.eligibility import most_kept
 from pluralis.errors import Infeasible
+from pluralis.grouping.bucketizing import PRIORITIES, eligible_rows, secrets_of, settle, settle_slices
+from pluralis.grouping.correlation import correlations, in_parts, mean_square_contingency, sliced_by_correlation
+from pluralis.grouping.eligibility import most_kept
+from pluralis.grouping.hierarchical_distance import climbing, whd
+from pluralis.grouping.plan import LEFT_OUT
+from pluralis.grouping.requirements import models_of
 from pluralis.kernels.models import holds, room_for
 from pluralis.methods import method_for
 from pluralis.methods.kaca import merged
-from pluralis.plan import LEFT_OUT
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.table import Column, encode
-from pluralis.whd import climbing, whd
+from pluralis.table.encoding import Column, encode
 
 DRAW = Draw(Key.test())
 TREE = "apple;pome;fruit;*\npear;pome;fruit;*\nplum;stone;fruit;*\nleek;bulb;vegetable;*\nkale;leaf;vegetable;*\n"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pluralis.spelling import canonical_values, said_twice
+from pluralis.table.spelling import canonical_values, said_twice
 
 
 def canonical(*texts: object, fold_case: bool = True) -> list[str | None]:

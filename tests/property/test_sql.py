@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from naive_estimate import is_true
 from pluralis.errors import QueryError
-from pluralis.estimate.attributes import attributes_of, holds_bins
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some
-from pluralis.metrics.queries import expression
-from pluralis.publish import publish
-from pluralis.release import Release
+from pluralis.metrics.workloads import expression
+from pluralis.publishing.pipeline import publish
+from pluralis.release.attributes import attributes_of, holds_bins
+from pluralis.release.release import Release
 from tables import KEY, policy_of
 
 ROWS = 60

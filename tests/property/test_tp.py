@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 import naive_partition
 import naive_tp as naive
-from pluralis.audit import audit
-from pluralis.eligibility import most_kept
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible
+from pluralis.grouping.eligibility import most_kept
+from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.kernels.tp import Wish
 from pluralis.methods.tp import Tp, settled
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 from tables import policy_of
 
 DRAW = Draw(Key.test())

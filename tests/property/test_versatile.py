@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_versatile as naive
-from pluralis.audit import audit
-from pluralis.audit.normal_form import Part, known, normal_form
-from pluralis.decomposable import Groups, Likelihood, hanging
+from pluralis.auditing import audit
+from pluralis.auditing.normal_form import Part, known, normal_form
 from pluralis.errors import Infeasible
+from pluralis.grouping.subtable_divergence import Groups, Likelihood, hanging
+from pluralis.grouping.subtable_schema import Schema, Subtable
 from pluralis.methods.gd import filled_up, starts
 from pluralis.methods.uad import split
-from pluralis.policy import Policy
-from pluralis.publish import publish
+from pluralis.policy.policy import Policy
+from pluralis.policy.rules import Dependency, Rule, irreducible
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.rules import Dependency, Rule, irreducible
-from pluralis.schema import Schema, Subtable
 
 SETS = int(os.environ.get("PLURALIS_RULE_SETS", "4000"))  # 100,000 gave no failure either (docs/methods/uad.md)
 

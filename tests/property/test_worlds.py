@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible
-from pluralis.labels import ALL, read_interval, read_set
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
+from pluralis.table.labels import ALL, read_interval, read_set
 from tables import policy_of
 from worlds import highest_posterior
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pluralis.audit import audit
+from pluralis.auditing import audit
 from pluralis.errors import Infeasible
-from pluralis.labels import ALL, read_interval, read_set
-from pluralis.publish import publish
+from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.release import Release
+from pluralis.release.release import Release
+from pluralis.table.labels import ALL, read_interval, read_set
 from tables import policy_of
 from worlds_tables import highest_posterior
 

@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pluralis.assembling.assembly import assemble
 from pluralis.methods import method_for
-from pluralis.publish import assemble
 from pluralis.randomness import Draw, Key
-from pluralis.release import Release
+from pluralis.release.release import Release
 from pluralis.reproduce import load
 from pluralis.reproduce.paper import HOLDS, NOT
-from pluralis.table import Table, encode
+from pluralis.table.encoding import Table, encode
 from reproduce.quick import Quick, check_explained, check_written
 from tables import policy_of
 

@@ -18,7 +18,7 @@ from calling import Ran, caller
 from pluralis.datasets import public
 from pluralis.datasets.public import Part, Source, find
 from pluralis.errors import InputError
-from pluralis.present.lines import Line, Panel
+from pluralis.report.lines import Line, Panel
 from pluralis.reproduce import CHECKOUT, PAPERS, Case, Claim, Experiment, Figure, Lab, Number, Paper, load, running
 from pluralis.reproduce import page as pages
 from pluralis.reproduce.paper import HOLDS, IN_PART, UNKNOWN, Point, Printed, Results, Value

@@ -9,11 +9,11 @@ from functools import cache
 
 import polars as pl
 
+from pluralis.attacks.adversary.original_check import require_original
 from pluralis.attacks.base import Attack, Options, Result
-from pluralis.attacks.belongs import require_original
 from pluralis.errors import PluralisError, did_you_mean
 from pluralis.progress import stage
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 __all__ = ["Attack", "Options", "Result", "attack", "attacks"]
 

@@ -37,8 +37,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.base import Attack, Options, Result, beyond_doubt, bounds, interval
-from pluralis.attacks.beliefs import (
+from pluralis.attacks.adversary.group_values import codes_of, core_of, dense
+from pluralis.attacks.adversary.posterior import (
     CELLS,
     Cells,
     Said,
@@ -50,11 +50,12 @@ from pluralis.attacks.beliefs import (
     ranges,
     said_by,
 )
-from pluralis.attacks.holdings import codes_of, core_of, dense
-from pluralis.attacks.knowledge import quasi_of, row_bound
-from pluralis.estimate.candidates import Candidates
+from pluralis.attacks.adversary.questions import quasi_of, row_bound
+from pluralis.attacks.base import Attack, Options, Result, beyond_doubt, bounds, interval
+from pluralis.estimate import estimator_of
+from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.kernels.association import Side, learn_pairs, weigh_by_other, weigh_pairs
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 STEPS = 200
 STABLE = 1e-5  # by which the log likelihood of a row grows in the last step
@@ -101,7 +102,7 @@ class Told(NamedTuple):
     @classmethod
     def of(cls, release: Release, said: Said) -> Told:
         overall = overall_of(said)
-        estimator = release.estimator if release.kind == "candidates" else None
+        estimator = estimator_of(release) if release.kind == "candidates" else None
         if isinstance(estimator, Candidates):
             like = estimator.drawn[said.attribute].design.weight[said.code]
         else:

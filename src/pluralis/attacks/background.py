@@ -18,11 +18,11 @@ from typing import ClassVar
 
 import polars as pl
 
+from pluralis.attacks.adversary.group_values import secrets_of
+from pluralis.attacks.adversary.questions import questions
 from pluralis.attacks.base import Attack, Options, Result
-from pluralis.attacks.holdings import secrets_of
 from pluralis.attacks.homogeneity import ask
-from pluralis.attacks.knowledge import questions
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 FEW = 3  # secrets, whose subsets are looked at when a release is made
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 SAMPLE = 20_000  # people attacked, where all would take too long
 OFTENER = "more often than promised"

@@ -25,12 +25,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.posterior import (
+    Cells,
+    Said,
+    View,
+    chance_of_right,
+    commonest,
+    of_groups,
+    ranges,
+    said_by,
+)
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.beliefs import Cells, Said, View, chance_of_right, commonest, of_groups, ranges, said_by
-from pluralis.estimate.spread import Column, Exact
+from pluralis.estimate.label_distribution import Column, Exact
 from pluralis.kernels.definetti import Task, hand_out
 from pluralis.kernels.order import stable_order
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 ROUNDS = 50
 STABLE = 0.01  # of rows that have another likeliest value than before

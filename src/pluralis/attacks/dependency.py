@@ -27,6 +27,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
+from pluralis.attacks.adversary.consistent_worlds import Law, Piles, beliefs, comparable, piles_of, propagated
 from pluralis.attacks.base import Attack, Options, Result
 from pluralis.attacks.intersection import (
     FEW,
@@ -45,13 +46,13 @@ from pluralis.attacks.intersection import (
     sources,
     values_of,
 )
-from pluralis.attacks.piles import Law, Piles, beliefs, comparable, piles_of, propagated
-from pluralis.audit.coded import NotJudged
-from pluralis.dependencies import Coded, singles
-from pluralis.estimate.attributes import attributes_of
-from pluralis.estimate.subtables import Subtable, subtables
-from pluralis.release import GROUP, Claim, Release
-from pluralis.rules import Dependency, closure
+from pluralis.auditing.decomposed_tables import NotJudged
+from pluralis.grouping.dependencies import Coded, singles
+from pluralis.policy.rules import Dependency, closure
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import Claim
+from pluralis.release.release import GROUP, Release
+from pluralis.release.subtables import Subtable, subtables
 
 _KEY = "\0group"
 

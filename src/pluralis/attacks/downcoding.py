@@ -27,13 +27,14 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.audit.boxes import Coded, coded, join_boxes, join_points
-from pluralis.estimate.spread import is_whole
-from pluralis.estimate.subtables import subtables
+from pluralis.auditing.label_boxes import Coded, coded, join_boxes, join_points
+from pluralis.estimate.label_distribution import is_whole
 from pluralis.kernels.downcoding import count_guesses
-from pluralis.labels import ALL, interval_ends
-from pluralis.original import original_values
-from pluralis.release import GROUP, ColumnInfo, Release
+from pluralis.release.manifest import ColumnInfo
+from pluralis.release.original import original_values
+from pluralis.release.release import GROUP, Release
+from pluralis.release.subtables import subtables
+from pluralis.table.labels import ALL, interval_ends
 
 GROUPS = 1_000  # that are looked at
 

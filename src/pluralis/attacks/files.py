@@ -33,18 +33,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.group_values import values_of
+from pluralis.attacks.adversary.parquet_footers import named_in, words_in
+from pluralis.attacks.adversary.posterior import BOX, CLASS, PAIRS, Cells, Cover, Said, View, chance_of_right, said_by
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.beliefs import BOX, CLASS, PAIRS, Cells, Cover, Said, View, chance_of_right, said_by
-from pluralis.attacks.footers import named_in, words_in
-from pluralis.attacks.holdings import values_of
 from pluralis.errors import PluralisError
-from pluralis.estimate.grouped import Coded
-from pluralis.estimate.subtables import Subtable, subtables
+from pluralis.estimate.group_counts import Coded
 from pluralis.kernels.expect import HANDED_OUT
 from pluralis.kernels.order import stable_order
-from pluralis.original import original_values
-from pluralis.release import MANIFEST, ColumnInfo, Release, TableInfo, in_canonical_order
-from pluralis.spelling import cores
+from pluralis.release.manifest import MANIFEST, ColumnInfo, TableInfo
+from pluralis.release.original import original_values
+from pluralis.release.release import Release, in_canonical_order
+from pluralis.release.subtables import Subtable, subtables
+from pluralis.table.spelling import cores
 
 SURE = 6.0  # standard errors
 FEW = 20  # groups or rows of which no order is told

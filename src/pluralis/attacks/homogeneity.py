@@ -18,12 +18,12 @@ from typing import ClassVar
 
 import polars as pl
 
+from pluralis.attacks.adversary.group_values import secrets_of, views
+from pluralis.attacks.adversary.questions import Question, Targets, Weakest, blind_guess, questions, weakest, worlds_of
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.holdings import secrets_of, views
-from pluralis.attacks.knowledge import Question, Targets, Weakest, blind_guess, questions, weakest, worlds_of
-from pluralis.audit.candidates import Worlds, judge_claim
-from pluralis.audit.coded import NotJudged
-from pluralis.release import Release
+from pluralis.auditing.decomposed_tables import NotJudged
+from pluralis.auditing.worlds import Worlds, judge_claim
+from pluralis.release.release import Release
 
 
 class Homogeneity(Attack):

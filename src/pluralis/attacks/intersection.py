@@ -11,7 +11,7 @@ Definition  For each claim "knowing Q, S at most 1/l": the values of S that a pe
                         known value of one slice tells which rows are likely, and so which groups of the others.
             multi       up to 8 rows every world is counted. Else what each table says of S, for what is known in it
                         or in a table that shares columns with it, is intersected; up to 300 different rows in each
-                        table also what no pairing of whole tables leaves possible (piles.py).
+                        table also what no pairing of whole tables leaves possible (consistent_worlds.py).
 Reference   Ye et al., Decomposition, and its Table 6 (D1); Jin et al., Versatile Publishing, Tables 2 (a)-(c), V3.
 Exposed     decomposed, sliced, multi.
 Exact       decomposed: `worst` for all people. sliced: where nobody is covered by the labels of two classes, else for
@@ -31,17 +31,26 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.consistent_worlds import (
+    COUNT,
+    Piles,
+    beliefs,
+    candidates,
+    comparable,
+    piles_of,
+    propagated,
+)
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.piles import COUNT, Piles, beliefs, candidates, comparable, piles_of, propagated
-from pluralis.audit.boxes import core
-from pluralis.audit.candidates import Worlds, judge_claim, worlds_of
-from pluralis.audit.coded import NotJudged, number
-from pluralis.audit.joint_worlds import JointWorlds
-from pluralis.estimate.attributes import attributes_of
-from pluralis.estimate.subtables import Subtable, subtables
-from pluralis.labels import number_text, number_texts
-from pluralis.original import original_values
-from pluralis.release import GROUP, Claim, Release
+from pluralis.auditing.decomposed_tables import NotJudged, number
+from pluralis.auditing.joint_worlds import JointWorlds
+from pluralis.auditing.label_boxes import core
+from pluralis.auditing.worlds import Worlds, judge_claim, worlds_of
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import Claim
+from pluralis.release.original import original_values
+from pluralis.release.release import GROUP, Release
+from pluralis.release.subtables import Subtable, subtables
+from pluralis.table.labels import number_text, number_texts
 
 FEW = 8  # rows of which every world is counted
 ROWS = 20_000_000  # that a join may make

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.group_values import PEOPLE, View, secrets_of, views
+from pluralis.attacks.adversary.posterior import BOX, CLASS
+from pluralis.attacks.adversary.questions import Question, Targets, blind_guess, promised, quasi_of
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.beliefs import BOX, CLASS
-from pluralis.attacks.holdings import PEOPLE, View, secrets_of, views
-from pluralis.attacks.knowledge import Question, Targets, blind_guess, promised, quasi_of
-from pluralis.estimate.attributes import attributes_of
-from pluralis.original import original_values
-from pluralis.release import Release
+from pluralis.release.attributes import attributes_of
+from pluralis.release.original import original_values
+from pluralis.release.release import Release
 
 Flags = npt.NDArray[np.bool_]
 NO = "no "  # before the name of an attribute: that its value is missing

@@ -19,10 +19,11 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from pluralis.attacks.adversary.group_values import View, codes_of, core_of, dense, views
+from pluralis.attacks.adversary.questions import Targets, quasi_of
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.holdings import View, codes_of, core_of, dense, views
-from pluralis.attacks.knowledge import Targets, quasi_of
-from pluralis.release import GROUP, Claim, Release
+from pluralis.release.manifest import Claim
+from pluralis.release.release import GROUP, Release
 
 
 class Linkage(Attack):

@@ -5,10 +5,10 @@ Definition  The adversary knows everybody's quasi values, the method and its opt
             this release, group numbers and shuffles aside. A value's posterior is the weight of the originals that
             give it to a person. Before the release all originals are equally likely.
 Sampling    Above 8 rows, or where more than 1,000 originals fit, for whoever knows in which group everybody is:
-            originals are drawn (dealing.py: the values of every group are dealt anew to its people), the method
-            is run on each under a key of its own, and whoever is in a published group is believed to have what they
-            had in the draws of which that very group was made again, whatever became of the others. So this estimates
-            P(value | the method makes this group), which uses less than the whole release.
+            originals are drawn (adversary/sampled_originals.py: the values of every group are dealt anew to its
+            people), the method is run on each under a key of its own, and whoever is in a published group is believed
+            to have what they had in the draws of which that very group was made again, whatever became of the others.
+            So this estimates P(value | the method makes this group), which uses less than the whole release.
 Reference   Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing, VLDB 2007; B4 of bsgi
             (docs/methods/bsgi.md).
 Exposed     every method that looks at quasi values and secrets when it groups; here generalized, bucketized and
@@ -37,15 +37,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.enumerated_originals import DoesNotApply, People, Secrets, TooMany, originals
+from pluralis.attacks.adversary.sampled_originals import Dealt
 from pluralis.attacks.base import Attack, Options, Result, bounds, interval
-from pluralis.attacks.dealing import Dealt
-from pluralis.attacks.fitting import DoesNotApply, People, Secrets, TooMany, originals
 from pluralis.errors import PluralisError
-from pluralis.estimate.attributes import attributes_of
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import KEY_BYTES, Draw, Key
-from pluralis.release import GROUP, Release, TableInfo
-from pluralis.table import Table, encode
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import TableInfo
+from pluralis.release.release import GROUP, Release
+from pluralis.table.encoding import Table, encode
 
 FEW, MOST = 8, 2_000  # rows of which every original is weighed, of which some are
 KEYS = 20  # that each original is tried with at a time,
@@ -205,8 +206,8 @@ class _Tried:
     """An original on which the method is run again, to see whether it makes this release."""
 
     def __init__(self, release: Release, policy: Policy, original: pl.DataFrame) -> None:
-        from pluralis.methods import method_for  # rooms above this one: this attack alone runs the method again
-        from pluralis.publish import assemble
+        from pluralis.assembling.assembly import assemble
+        from pluralis.methods import method_for  # this attack alone runs the method again
 
         self.assemble = assemble
         self.method = method_for(policy)

@@ -35,15 +35,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.posterior import CELLS, Said, View, chance_of_right, commonest, overall_of, said_by
+from pluralis.attacks.adversary.questions import quasi_of, row_bound
 from pluralis.attacks.base import DOUBT, Attack, Options, Result, bounds
-from pluralis.attacks.beliefs import CELLS, Said, View, chance_of_right, commonest, overall_of, said_by
-from pluralis.attacks.knowledge import quasi_of, row_bound
-from pluralis.attribute import Attribute
-from pluralis.canonical import canonical
 from pluralis.errors import InputError, did_you_mean
-from pluralis.estimate.candidates import Candidates
+from pluralis.estimate import estimator_of
+from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.kernels.different import pick_different
-from pluralis.release import Release
+from pluralis.policy.attributes import Attribute
+from pluralis.release.release import Release
+from pluralis.table.canonical import canonical
 
 STEPS = 200
 MOST = 4
@@ -178,7 +179,7 @@ class Told(NamedTuple):
 
 def different(release: Release, said: Said, beliefs: Reals, people: Several) -> Reals | None:
     """What each row of a person says, if sets that differ hold values that differ; None where there are no sets."""
-    estimator = release.estimator if release.kind == "candidates" else None
+    estimator = estimator_of(release) if release.kind == "candidates" else None
     if not isinstance(estimator, Candidates):
         return None
     size = estimator.drawn[said.attribute].design.l

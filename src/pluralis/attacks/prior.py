@@ -26,17 +26,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.addition import Design, different, likeliest, posteriors
+from pluralis.attacks.adversary.group_values import SHARE, View, codes_of, core_of, secrets_of, views, weighed
+from pluralis.attacks.adversary.posterior import BOX, CLASS
+from pluralis.attacks.adversary.questions import VALUE, Guessed, Question, Targets, blind_guess, quasi_of
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.beliefs import BOX, CLASS
-from pluralis.attacks.holdings import SHARE, View, codes_of, core_of, secrets_of, views, weighed
-from pluralis.attacks.knowledge import VALUE, Guessed, Question, Targets, blind_guess, quasi_of
-from pluralis.audit.sets import best_guess
-from pluralis.estimate.attributes import attributes_of
-from pluralis.estimate.candidates import Candidates
-from pluralis.labels import number_text
-from pluralis.original import original_values
-from pluralis.release import GROUP, Release
+from pluralis.auditing.kinds.candidates import best_guess
+from pluralis.estimate import estimator_of
+from pluralis.estimate.kinds.candidates import Candidates
+from pluralis.grouping.addition import Design, different, likeliest, posteriors
+from pluralis.release.attributes import attributes_of
+from pluralis.release.original import original_values
+from pluralis.release.release import GROUP, Release
+from pluralis.table.labels import number_text
 
 ROWS = 50_000  # in which people who are alike are looked for
 CELL = 20  # rows for each value that there is, or the shares of a cell are chance
@@ -65,7 +66,7 @@ class Prior(Attack):
         return release.kind == "candidates"
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> list[Result]:
-        estimator = release.estimator
+        estimator = estimator_of(release)
         assert isinstance(estimator, Candidates)
         (view,) = views(release, quasi_of(release))
         targets = Targets(view, original, options)

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from pluralis.attacks.adversary.overlap import same_people, together
 from pluralis.attacks.base import Attack, Options, Result
-from pluralis.attacks.overlap import same_people, together
-from pluralis.release import Release
+from pluralis.release.release import Release
 
 
 class Repeated(Attack):

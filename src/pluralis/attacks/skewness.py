@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.group_values import AT, PEOPLE, SHARE, Held, View, secrets_of, views
+from pluralis.attacks.adversary.questions import Question, Targets, blind_guess, quasi_of, shares
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.attacks.holdings import AT, PEOPLE, SHARE, Held, View, secrets_of, views
-from pluralis.attacks.knowledge import Question, Targets, blind_guess, quasi_of, shares
-from pluralis.estimate.attributes import attributes_of, holds_bins
-from pluralis.labels import read_interval
-from pluralis.release import Release
+from pluralis.release.attributes import attributes_of, holds_bins
+from pluralis.release.release import Release
+from pluralis.table.labels import read_interval
 
 NARROW = 0.1  # of the range of a number: values within it are alike
 

@@ -12,13 +12,14 @@ from typing import Literal, Protocol
 import polars as pl
 
 from pluralis.errors import QueryError, ReleaseError, did_you_mean
-from pluralis.estimate import bucketized, candidates, decomposed, generalized, multi, sliced
-from pluralis.estimate.attributes import attributes_of
 from pluralis.estimate.conditions import All, Check, Condition, Value, col
+from pluralis.estimate.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
 from pluralis.estimate.language import Query, parse, resolve
 from pluralis.estimate.result import Estimate
-from pluralis.estimate.subtables import subtables
-from pluralis.release import ColumnInfo, Release
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import ColumnInfo
+from pluralis.release.release import Release
+from pluralis.release.subtables import subtables
 
 __all__ = [
     "ESTIMATORS",
@@ -64,8 +65,16 @@ ESTIMATORS: dict[str, Kind] = {
 }
 
 
-def prepare(release: Release) -> Estimator:
-    """The estimator of a release; `release.estimator` keeps it."""
+def estimator_of(release: Release) -> Estimator:
+    """What counts in the tables of a release; made when first asked for, and kept with it."""
+    kept = vars(release)
+    if "_estimator" not in kept:
+        kept["_estimator"] = _prepare(release)
+    found: Estimator = kept["_estimator"]
+    return found
+
+
+def _prepare(release: Release) -> Estimator:
     for rows in _published(release):
         if rows != release.manifest.rows:
             said = f"The manifest says {release.manifest.rows:,} rows, and {rows:,} are published"
@@ -98,7 +107,7 @@ def count(release: Release, where: Condition | Query | str | None = None, *, con
     asked = _asked(release, where, confidence)
     if asked.by:
         raise QueryError("A count is one number. For BY use `table`, or leave it out.")
-    return release.estimator.count(asked.where, confidence)
+    return estimator_of(release).count(asked.where, confidence)
 
 
 def table(release: Release, query: Query | str, *, confidence: float = 0.95) -> pl.DataFrame:
@@ -111,7 +120,7 @@ def table(release: Release, query: Query | str, *, confidence: float = 0.95) -> 
     if taken:
         raise QueryError(f"BY {taken[0]}: the table has a column of this name of its own. Count its values one by one.")
     infos = attributes_of(release)
-    domains = [_values(infos[name], release.estimator.missing(name)) for name in asked.by]
+    domains = [_values(infos[name], estimator_of(release).missing(name)) for name in asked.by]
     combinations = prod(map(len, domains))
     if combinations > MOST:
         sizes = ", ".join(f"{name} {len(values):,}" for name, values in zip(asked.by, domains, strict=True))
@@ -123,7 +132,7 @@ def table(release: Release, query: Query | str, *, confidence: float = 0.95) -> 
     rows: list[tuple[object, ...]] = []
     for values in product(*domains):
         parts = (*given, *(_equal(name, value) for name, value in zip(asked.by, values, strict=True)))
-        found = release.estimator.count(All(parts) if parts else None, confidence)
+        found = estimator_of(release).count(All(parts) if parts else None, confidence)
         rows.append((*values, found.value, found.low, found.high, found.basis))
     columns = [(name, _dtype(infos[name])) for name in asked.by]
     columns += [("value", pl.Float64()), ("low", pl.Float64()), ("high", pl.Float64()), ("basis", pl.String())]
@@ -159,7 +168,7 @@ def distribution(
     if how not in ("unbiased", "likelihood"):
         raise QueryError(f"how is 'unbiased' or 'likelihood', not {how!r}.")
     if how == "likelihood":
-        estimator = release.estimator
+        estimator = estimator_of(release)
         if not isinstance(estimator, candidates.Candidates) or attribute not in estimator.drawn:
             raise QueryError(f"{attribute!r} is not published in sets of candidates. Leave how= out.")
         asked = resolve(_query(where), release).where

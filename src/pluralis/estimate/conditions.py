@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from pluralis.labels import number_text
+from pluralis.table.labels import number_text
 
 Value = str | int | float
 Comparison = Literal["=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN", "IS NULL"]

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from pluralis.errors import QueryError, did_you_mean
-from pluralis.estimate.attributes import Spellings, attributes_of, holds_bins
 from pluralis.estimate.conditions import All, Check, Comparison, Condition, Not, Some, Value
 from pluralis.estimate.tokens import NUMBER, Token, brief, pointed, scan, written_name
-from pluralis.release import ColumnInfo, Release
+from pluralis.release.attributes import Spellings, attributes_of, holds_bins
+from pluralis.release.manifest import ColumnInfo
+from pluralis.release.release import Release
 
 MAX_OPEN = 100
 MAX_DEPTH = 50  # written out, a condition may open two of those for each step of depth

@@ -17,15 +17,16 @@ import numpy as np
 import polars as pl
 
 from pluralis.errors import OutputError, PluralisError, QueryError, did_you_mean
-from pluralis.estimate.attributes import attributes_of
-from pluralis.estimate.candidates import Candidates
-from pluralis.estimate.grouped import Block, Coded, Grouped
-from pluralis.estimate.linked import Branch, Node
-from pluralis.estimate.members import MOST, members
-from pluralis.estimate.multi import Multi
-from pluralis.estimate.spread import Bins, Column, Intervals
+from pluralis.estimate import estimator_of
+from pluralis.estimate.group_counts import Block, Coded, Grouped
+from pluralis.estimate.kinds.candidates import Candidates
+from pluralis.estimate.kinds.multi import Multi
+from pluralis.estimate.label_distribution import Bins, Column, Intervals
+from pluralis.estimate.label_members import MOST, members
+from pluralis.estimate.table_tree import Branch, Node
 from pluralis.kernels.expect import HANDED_OUT
-from pluralis.release import Release
+from pluralis.release.attributes import attributes_of
+from pluralis.release.release import Release
 
 if TYPE_CHECKING:
     import duckdb
@@ -105,7 +106,7 @@ def columns_in(query: str, release: Release) -> list[str]:
 
 def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
     """The rows by their codes and groups with their number `n`, and what to join to them."""
-    estimator = release.estimator
+    estimator = estimator_of(release)
     if isinstance(estimator, Multi):
         part = estimator.alone(frozenset(columns))
         if part is None:

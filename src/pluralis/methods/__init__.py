@@ -9,10 +9,10 @@ from functools import cache
 
 from pydantic import ValidationError
 
-from pluralis.attribute import Attribute
 from pluralis.errors import PolicyError, did_you_mean
 from pluralis.methods.base import Method
-from pluralis.policy import Policy, Publishing
+from pluralis.policy.attributes import Attribute
+from pluralis.policy.policy import Policy, Publishing
 
 __all__ = ["Method", "method_for", "method_named", "methods", "no_option"]
 

@@ -18,7 +18,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.eligibility import (
+from pluralis.errors import Infeasible
+from pluralis.grouping.eligibility import (
     refuse_k,
     refuse_small_c,
     require_allowance,
@@ -26,19 +27,18 @@ from pluralis.eligibility import (
     require_sensitive,
     the_only,
 )
-from pluralis.errors import Infeasible
-from pluralis.grouping import merge_until_diverse
+from pluralis.grouping.incorporation import merge_until_diverse
+from pluralis.grouping.plan import LEFT_OUT, Plan, numbered
 from pluralis.kernels.anatomy import deal, place_drawn
 from pluralis.kernels.exchange import FEWER, Alike, keep_apart
 from pluralis.kernels.order import stable_order
 from pluralis.kernels.schedule import max_l_schedule
 from pluralis.kernels.select import Rules
 from pluralis.methods.base import Method
-from pluralis.plan import LEFT_OUT, Plan, numbered
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.table import Column, Table
+from pluralis.table.encoding import Column, Table
 
 Rows = npt.NDArray[np.int64]
 MERGES = 100  # rows that may be brought in by merging whole groups; each takes a pass over the table

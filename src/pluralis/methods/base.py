@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
-from pluralis.plan import LEFT_OUT, Level, Plan, numbered
-from pluralis.policy import Policy
+from pluralis.grouping.plan import LEFT_OUT, Level, Plan, numbered
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 
 class Method(BaseModel):

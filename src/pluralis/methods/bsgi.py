@@ -20,9 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pluralis.eligibility import largest_l, require_allowance, require_eligible, require_sensitive
 from pluralis.errors import Infeasible
-from pluralis.grouping import merge_until_diverse
+from pluralis.grouping.eligibility import largest_l, require_allowance, require_eligible, require_sensitive
+from pluralis.grouping.incorporation import merge_until_diverse
+from pluralis.grouping.plan import LEFT_OUT, Plan, numbered
+from pluralis.grouping.points import space_of
 from pluralis.kernels.forest import Forest, plant
 from pluralis.kernels.incorporate import Terms, incorporate, standing
 from pluralis.kernels.marks import Marks, marks_of
@@ -31,12 +33,10 @@ from pluralis.kernels.select import ASIDE, FINISHED, GROUPS, LEFT, Buckets, Outc
 from pluralis.kernels.space import Space
 from pluralis.kernels.twins import NO_TWIN, next_twins
 from pluralis.methods.base import Method
-from pluralis.plan import LEFT_OUT, Plan, numbered
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.space import space_of
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 BATCH = 2_000
 

@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pluralis.eligibility import allowance, refuse_k, require_allowance, require_eligible, require_sensitive
 from pluralis.errors import Infeasible, PolicyError, did_you_mean
+from pluralis.grouping.eligibility import allowance, refuse_k, require_allowance, require_eligible, require_sensitive
+from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.kernels.decomposition import form_as_printed, form_by_slack, groups_for
 from pluralis.kernels.exchange import FEWER, keep_apart
 from pluralis.kernels.noise import (
@@ -42,11 +43,10 @@ from pluralis.kernels.place import Groups, chains
 from pluralis.kernels.schedule import resorted_schedule
 from pluralis.kernels.vectors import Vectors, kinds_of, nothing_held, waiting
 from pluralis.methods.base import Method
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.table import Column, Table
+from pluralis.table.encoding import Column, Table
 
 Rows = npt.NDArray[np.int64]
 People = npt.NDArray[np.int32]

@@ -20,13 +20,13 @@ from typing import ClassVar
 import networkx as nx
 import numpy as np
 
-from pluralis.decomposable import Codes, Groups, Likelihood, hanging
+from pluralis.grouping.subtable_divergence import Codes, Groups, Likelihood, hanging
+from pluralis.grouping.subtable_schema import Arrow, Schema, Subtable, keeps
 from pluralis.kernels.classes import refined
+from pluralis.methods.subtables import Guarded, Task, grouping
 from pluralis.methods.uad import split
-from pluralis.methods.versatile import Guarded, Task, grouping
 from pluralis.progress import stage
-from pluralis.schema import Arrow, Schema, Subtable, keeps
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 SAME = 1e-12  # gains that differ by less are equal
 

@@ -32,10 +32,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.demands import FOR_PEOPLE, failing_groups, models_of, rows_that_can_pass, splitting
-from pluralis.eligibility import allowance, require_allowance
 from pluralis.errors import Infeasible
-from pluralis.hierarchy import Hierarchy, automatic_hierarchy
+from pluralis.grouping.eligibility import allowance, require_allowance
+from pluralis.grouping.persons import separate_persons
+from pluralis.grouping.plan import LEFT_OUT, Level, Plan
+from pluralis.grouping.requirements import FOR_PEOPLE, failing_groups, models_of, rows_that_can_pass, splitting
 from pluralis.kernels.incognito import (
     Classes,
     Demand,
@@ -49,14 +50,13 @@ from pluralis.kernels.incognito import (
 from pluralis.kernels.models import UNIQUE, Models, Room, room_for
 from pluralis.kernels.persons import absorb
 from pluralis.kernels.place import chains
-from pluralis.labels import ALL, MISSING
 from pluralis.methods.base import Method
-from pluralis.persons import separate_persons
-from pluralis.plan import LEFT_OUT, Level, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.table import Column, Table
+from pluralis.table.encoding import Column, Table
+from pluralis.table.hierarchies import Hierarchy, automatic_hierarchy
+from pluralis.table.labels import ALL, MISSING
 
 Rows = npt.NDArray[np.int64]
 Subset = tuple[int, ...]

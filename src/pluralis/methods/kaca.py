@@ -21,21 +21,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.apart import kept_apart
-from pluralis.demands import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
-from pluralis.eligibility import require_allowance
+from pluralis.grouping.eligibility import require_allowance
+from pluralis.grouping.hierarchical_distance import climbing, ladder_of
+from pluralis.grouping.plan import Plan, numbered
+from pluralis.grouping.points import space_of
+from pluralis.grouping.requirements import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
+from pluralis.grouping.separate_persons import kept_apart
 from pluralis.kernels.kaca import Climb, Tree, classes_of, growing_for, merge_classes, numbers, plant, survey
 from pluralis.kernels.models import Models, room_for
 from pluralis.kernels.order import stable_order
 from pluralis.kernels.points import BITS, distinct, inverse, pack, renumber, sizes, turns
 from pluralis.methods.base import Method
-from pluralis.plan import Plan, numbered
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.space import space_of
-from pluralis.table import Column, Table
-from pluralis.whd import climbing, ladder_of
+from pluralis.table.encoding import Column, Table
 
 Rows = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]  # of rows, points and classes

@@ -25,19 +25,19 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pluralis.apart import kept_apart
-from pluralis.demands import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
-from pluralis.eligibility import require_allowance
+from pluralis.grouping.eligibility import require_allowance
+from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.grouping.points import space_of
+from pluralis.grouping.requirements import FOR_PEOPLE, models_of, require_unique, rows_that_can_pass, splitting
+from pluralis.grouping.separate_persons import kept_apart
 from pluralis.kernels.models import Models, Room, room_for
 from pluralis.kernels.mondrian import DEPTH, DONE, TOP, Cuts, partition
 from pluralis.kernels.space import FLAT, Space
 from pluralis.methods.base import Method
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.space import space_of
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 Rows = npt.NDArray[np.int64]
 STEPS = 50

@@ -26,14 +26,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pluralis.bucketize import bucketized, secrets_of
-from pluralis.eligibility import refuse_k, require_allowance, require_eligible, require_sensitive
 from pluralis.errors import Infeasible
+from pluralis.grouping.bucketizing import bucketized, secrets_of
+from pluralis.grouping.eligibility import refuse_k, require_allowance, require_eligible, require_sensitive
+from pluralis.grouping.plan import Plan
 from pluralis.methods.base import Method
-from pluralis.plan import Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 Rows = npt.NDArray[np.int64]
 Priority = Literal["mbf", "msdcf", "mmdcf"]

@@ -30,17 +30,17 @@ import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from pluralis.eligibility import refuse_k, require_allowance, require_eligible, require_sensitive
 from pluralis.errors import Infeasible
+from pluralis.grouping.eligibility import refuse_k, require_allowance, require_eligible, require_sensitive
+from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.kernels.exchange import Alike, exchanged
 from pluralis.kernels.order import stable_order
 from pluralis.kernels.vectors import kinds_of
 from pluralis.methods.base import Method
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]

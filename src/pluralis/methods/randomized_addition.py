@@ -35,18 +35,18 @@ import numpy.typing as npt
 import polars as pl
 from pydantic import Field
 
-from pluralis.addition import FARTHEST, MEMBERS, MOST, Design, Value, blurred, posteriors, rounded_up
-from pluralis.eligibility import refuse_k, require_eligible, require_sensitive
 from pluralis.errors import Infeasible, InputError, ReleaseError
-from pluralis.identity import identity_of, row_words, shared_draws, value_words
+from pluralis.grouping.addition import FARTHEST, MEMBERS, MOST, Design, Value, blurred, posteriors, rounded_up
+from pluralis.grouping.eligibility import refuse_k, require_eligible, require_sensitive
+from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.grouping.row_identity import identity_of, row_words, shared_draws, value_words
 from pluralis.kernels.addition import calibrated_sets, tally, uniform_sets
 from pluralis.methods.base import Method
-from pluralis.plan import LEFT_OUT, Plan
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.spelling import cores
-from pluralis.table import Column, Table
+from pluralis.table.encoding import Column, Table
+from pluralis.table.spelling import cores
 
 ATTEMPTS = 100
 SINGULAR = 1e8

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pluralis.methods.versatile import Task, Versatile
-from pluralis.schema import Subtable
+from pluralis.grouping.subtable_schema import Subtable
+from pluralis.methods.subtables import Task, Versatile
 
 
 class SingleAttribute(Versatile):

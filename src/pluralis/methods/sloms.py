@@ -25,18 +25,18 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, field_validator
 
-from pluralis.bucketize import bucketized, secrets_of, settle_slices
-from pluralis.correlation import Slicing, sliced_by_correlation
-from pluralis.eligibility import require_allowance, require_k, require_sensitive
 from pluralis.errors import Infeasible, PolicyError, did_you_mean
+from pluralis.grouping.bucketizing import bucketized, secrets_of, settle_slices
+from pluralis.grouping.correlation import Slicing, sliced_by_correlation
+from pluralis.grouping.eligibility import require_allowance, require_k, require_sensitive
+from pluralis.grouping.plan import LEFT_OUT, Plan, Slice, numbered
 from pluralis.kernels.msb import Secrets
 from pluralis.methods.base import Method
 from pluralis.methods.kaca import classes_of_k
 from pluralis.methods.msb import Priority, require_reachable
-from pluralis.plan import LEFT_OUT, Plan, Slice, numbered
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
-from pluralis.table import Column, Table
+from pluralis.table.encoding import Column, Table
 
 Rows = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]  # of rows, groups and classes

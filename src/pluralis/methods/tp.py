@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from pluralis.apart import kept_apart
-from pluralis.demands import models_of, require_unique
-from pluralis.eligibility import (
+from pluralis.errors import Infeasible
+from pluralis.grouping.eligibility import (
     allowance,
     refuse_small_c,
     require_allowance,
@@ -34,18 +33,19 @@ from pluralis.eligibility import (
     require_sensitive,
     the_only,
 )
-from pluralis.errors import Infeasible
+from pluralis.grouping.plan import LEFT_OUT, Plan, numbered
+from pluralis.grouping.points import space_of
+from pluralis.grouping.requirements import models_of, require_unique
+from pluralis.grouping.separate_persons import kept_apart
 from pluralis.kernels.models import room_for
 from pluralis.kernels.tp import PHASE, Parts, Wish, lines_for, residue_of, three_phases
 from pluralis.methods.base import Method
 from pluralis.methods.bsgi import Bsgi
 from pluralis.methods.mondrian import Mondrian
-from pluralis.plan import LEFT_OUT, Plan, numbered
-from pluralis.policy import Policy
+from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
-from pluralis.space import space_of
-from pluralis.table import Table
+from pluralis.table.encoding import Table
 
 Rows = npt.NDArray[np.int64]
 REMEDY = (
@@ -126,7 +126,7 @@ def settled(table: Table, order: Rows, wish: Wish) -> Settled:
     """Which rows stay with their equals. Of the rows of a value in a group, the first in the order stay.
 
     >>> import polars as pl
-    >>> from pluralis.table import encode
+    >>> from pluralis.table.encoding import encode
     >>> policy = Policy.of({"version": 1, "attributes": {"age": {"role": "quasi", "type": "number"},
     ...                                                  "ill": {"role": "sensitive", "l": 2}}})
     >>> table = encode(pl.DataFrame({"age": [30, 30, 30, 40], "ill": ["flu", "flu", "hiv", "hiv"]}), policy)

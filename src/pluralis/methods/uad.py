@@ -17,8 +17,8 @@ from typing import ClassVar
 
 import networkx as nx
 
-from pluralis.methods.versatile import Guarded, Task
-from pluralis.schema import Arrow, Subtable
+from pluralis.grouping.subtable_schema import Arrow, Subtable
+from pluralis.methods.subtables import Guarded, Task
 
 
 class Uad(Guarded):

@@ -13,11 +13,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from pluralis.hierarchy import automatic_nodes
-from pluralis.labels import ALL, interval_ends
-from pluralis.original import original_values
-from pluralis.release import ColumnInfo, Release
-from pluralis.whd import climbing, whd
+from pluralis.grouping.hierarchical_distance import climbing, whd
+from pluralis.release.manifest import ColumnInfo
+from pluralis.release.original import original_values
+from pluralis.release.release import Release
+from pluralis.table.hierarchies import automatic_nodes
+from pluralis.table.labels import ALL, interval_ends
 
 
 def distortion(release: Release, original: pl.DataFrame) -> float:

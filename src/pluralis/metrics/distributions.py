@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from pluralis.labels import ALL, interval_ends, is_binned, number_text, read_set
-from pluralis.release import ColumnInfo
+from pluralis.release.manifest import ColumnInfo
+from pluralis.table.labels import ALL, interval_ends, is_binned, number_text, read_set
 
 BINS = 20
 SHOWN = 12

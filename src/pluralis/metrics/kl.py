@@ -22,17 +22,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.coding import is_text, spelled_out
-from pluralis.decomposable import entropy, hanging
 from pluralis.errors import ReleaseError
-from pluralis.estimate.attributes import attributes_of
-from pluralis.estimate.subtables import Subtable, subtables
+from pluralis.grouping.subtable_divergence import entropy, hanging
+from pluralis.grouping.subtable_schema import Subtable as Bits
 from pluralis.kernels.classes import refined
 from pluralis.kernels.likelihood import log_likelihood, log_likelihood_of_parts
-from pluralis.labels import number_texts
-from pluralis.original import original_values
-from pluralis.release import GROUP, ColumnInfo, Manifest, Release
-from pluralis.schema import Subtable as Bits
+from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import ColumnInfo, Manifest
+from pluralis.release.original import original_values
+from pluralis.release.release import GROUP, Release
+from pluralis.release.subtables import Subtable, subtables
+from pluralis.table.dictionaries import is_text, spelled_out
+from pluralis.table.labels import number_texts
 
 MOST = 300_000  # rows for which it is worked out
 MOST_OF_SUBTABLES = 2_000_000

@@ -25,13 +25,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pluralis.addition import Design
-from pluralis.labels import ALL, interval_ends, read_set
+from pluralis.grouping.addition import Design
 from pluralis.metrics.distortion import distortion
 from pluralis.metrics.distributions import Distribution, distribution, estimated
 from pluralis.metrics.kl import kl_divergence
-from pluralis.original import original_values, require_rows
-from pluralis.release import GROUP, ColumnInfo, Release, TableInfo
+from pluralis.release.manifest import ColumnInfo, TableInfo
+from pluralis.release.original import original_values, require_rows
+from pluralis.release.release import GROUP, Release
+from pluralis.table.labels import ALL, interval_ends, read_set
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pluralis.present.lines import lines_svg
-from pluralis.present.lines import number as said
-from pluralis.present.marks import png
+from pluralis.report.drawing import png
+from pluralis.report.lines import lines_svg
+from pluralis.report.lines import number as said
 from pluralis.reproduce.paper import HOLDS, IN_PART, NOT, UNKNOWN, Claim, Figure, Judged, Number, Paper
 from pluralis.reproduce.running import about, folder_of, printed, results
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pluralis.datasets.public import find
-from pluralis.present.lines import Panel
+from pluralis.report.lines import Panel
 
 Value = str | int | float | bool | None
 Point = Mapping[str, Value]

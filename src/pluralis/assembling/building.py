@@ -1,0 +1,120 @@
+"""A table and a policy become a release in memory, and what it lost is measured. Nothing is attacked or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+
+import numpy as np
+import polars as pl
+
+from pluralis.assembling.assembly import built
+from pluralis.assembling.columns import refuse_names
+from pluralis.errors import Infeasible
+from pluralis.grouping.dependencies import assumed
+from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.grouping.row_identity import identity_of
+from pluralis.methods import Method, method_for
+from pluralis.metrics import Loss, measure
+from pluralis.policy.policy import Policy
+from pluralis.progress import stage
+from pluralis.randomness import Draw, Key
+from pluralis.release.release import Release
+from pluralis.table.encoding import Table, clean, encode_clean
+from pluralis.table.sources import open_table
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A release in memory, text as codes, what it lost, and what its publisher has beside it.
+
+    `key` also holds what must be repeated when the same people are published again. `original` are the clean columns
+    of the table, `person` says whose each row is, `people` how many of them have a row in the release.
+    """
+
+    release: Release
+    loss: Loss
+    key: Key
+    notes: tuple[str, ...]
+    original: pl.DataFrame
+    person: pl.Series | None
+    people: int
+
+
+def build(
+    source: object,
+    policy: Policy,
+    key: Key,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    notes: Sequence[str] = (),
+) -> Built:
+    """Decide and build a release of a table (a path or a frame) under a policy that names its method."""
+    said = list(notes)
+    method = method_for(policy)
+    refuse_names(policy, method.kind)
+    with stage("reading"):
+        only = policy.needed if policy.others == "drop" else None
+        frame = open_table(source, encoding=encoding, separator=separator, notes=said, only=only)
+        read = clean(frame, policy)
+        del frame, source  # from here on its clean columns are enough
+    with stage("encoding"):
+        table, original, person = encode_clean(read, policy), read.small(), read.person
+        del read
+    if method.kind != "multi":
+        said += _ties(table, policy, method)
+    plan = method.plan(table, policy, Draw(key))
+    identity = identity_of(table, policy.person)
+    key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in plan.designs.items()})
+    with stage("building the tables"):
+        release = built(plan, table, policy, method, Draw(key))
+    said += [*table.notes, *plan.notes, *_told(release, chosen=plan.sensitive_table == "auto")]
+    added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
+    people = _people(plan, table)
+    del table, plan
+    with stage("measuring what was lost"):
+        loss = changed(measure(release, original), added_values=added)
+    return Built(release, loss, key, tuple(said), original, person, people)
+
+
+def _people(plan: Plan, table: Table) -> int:
+    """How many people have a row in the release: as many as rows, where the policy names no person column."""
+    kept = plan.group_of != LEFT_OUT
+    return int(np.unique(table.person[kept]).size if table.person is not None else kept.sum())
+
+
+def _ties(table: Table, policy: Policy, method: Method) -> Iterator[str]:
+    """What dependencies give away in one table: refused where the policy says that they are known, else told.
+
+    Whoever finds a row sees its other columns. One that decides a protected attribute, or follows from it, tells of it.
+    """
+    protected = set(policy.sensitive)
+    for dependency in policy.dependencies:
+        if dependency.attributes & protected:
+            raise Infeasible(
+                f"`{dependency}` is known, and {method.name} publishes both beside each other, so that one tells of "
+                "the other. Use method: gd or uad, which publish them together or not at all, or make one of them an "
+                "identifier, which is not published."
+            )
+    for dependency in assumed(table, policy):
+        if dependency.attributes & protected:
+            yield (
+                f"{', '.join(dependency.knows)} decides {dependency.decides} in this table. Whoever knows that learns "
+                f"more than is promised. Use method: gd or uad, or, if nobody could know it, add `{dependency}` to "
+                "`coincidences`."
+            )
+
+
+def _told(release: Release, *, chosen: bool) -> Iterator[str]:
+    """What the publisher of a decomposed release should know of it; its sensitive table may be `chosen` for them."""
+    if release.kind != "decomposed":
+        return
+    others = [claim.attribute for claim in release.manifest.claims if claim.model == "candidates" and claim.attribute]
+    if others:
+        names = ", ".join(dict.fromkeys(others))
+        yield f"{names}: l counts the values that remain possible here. It does not bound a guess by 1/l."
+    if chosen and "sensitive" not in release.tables:
+        kept = "by attribute" if len(release.tables) > 2 else "not at all"
+        yield f"The sensitive table is published {kept}: jointly it would tell too much, or is too large to judge."

@@ -1,0 +1,315 @@
+"""What all kinds of release share: columns as the manifest describes them, values, groups and counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from math import prod
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.errors import PolicyError
+from pluralis.grouping.generalization import Cells
+from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.kernels.order import gathered, sort_if_nearly, sorted_by, stable_order, unpacked
+from pluralis.policy.attributes import FileHierarchy
+from pluralis.policy.policy import Policy
+from pluralis.randomness import Draw
+from pluralis.release.form import MEMBERSHIP, SEVERAL
+from pluralis.release.manifest import Claim, ColumnInfo, TableInfo, claim_words
+from pluralis.release.release import sorting
+from pluralis.table.dictionaries import coded
+from pluralis.table.encoding import Codes, Column, Table
+from pluralis.table.spelling import hides_characters
+
+Rows = npt.NDArray[np.int64]
+
+GROUP = ColumnInfo(name="group", role="group", type="number")
+ATTRIBUTE = ColumnInfo(name="attribute", role="attribute", type="text")
+VALUE = ColumnInfo(name="value", role="value", type="text")
+COUNT = ColumnInfo(name="count", role="count", type="number")
+
+
+class Part(NamedTuple):
+    """One table of a release, its rows in canonical order, text as codes."""
+
+    name: str
+    columns: tuple[ColumnInfo, ...]
+    rows: pl.DataFrame
+
+
+def infos(parts: Sequence[Part]) -> tuple[TableInfo, ...]:
+    """The tables of a release as its manifest describes them."""
+    files = file_names([part.name for part in parts])
+    return tuple(
+        TableInfo(name=part.name, file=f"{file}.parquet", columns=part.columns)
+        for part, file in zip(parts, files, strict=True)
+    )
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """For each table the name of its file, of small letters, digits and `_`; where names become alike, with a number.
+
+    >>> file_names(["quasi", "sensitive_marital status", "sensitive_marital_status"])
+    ['quasi', 'sensitive_marital_status', 'sensitive_marital_status_2']
+    """
+    plain = [re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in names]
+    files: list[str] = []
+    for name in plain:
+        numbered = (f"{name.rstrip('_')}_{i}" for i in count(2))
+        files.append(name if name not in files else next(file for file in numbered if file not in (*plain, *files)))
+    return files
+
+
+class Kind(Protocol):
+    """A module of this package."""
+
+    def tables(self, plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
+        """The published tables."""
+
+    def claims(self, plan: Plan, policy: Policy) -> Iterator[Claim]:
+        """What they promise: each rule, against each adversary."""
+
+    def breaks(self, plan: Plan, table: Table) -> Iterator[str]:
+        """What they do not stop, whatever the method."""
+
+
+class Kept(NamedTuple):
+    """The published rows of a grouping: `rows[i]` is in group `number[i]`."""
+
+    rows: Rows
+    number: Codes
+
+
+def numbered_rows(group_of: Rows | Codes, draw: Draw, purpose: str = "group ids") -> Kept:
+    """The rows that have a group, under random group numbers from 1, in canonical order."""
+    groups = int(group_of.max(initial=LEFT_OUT)) + 1
+    drawn = (draw.permutation(groups, purpose) + 1).astype(np.int32)
+    rows = np.flatnonzero(group_of != LEFT_OUT)
+    return Kept(rows, drawn[group_of[rows]])
+
+
+def kept_rows(group_of: Rows, draw: Draw) -> Kept:
+    """The same, ordered by group."""
+    rows, number = numbered_rows(group_of, draw)
+    order = stable_order(number, int(number.max(initial=0)) + 1)
+    rows = rows[order]
+    return Kept(rows, number[order])
+
+
+def in_order(columns: Mapping[str, Cells]) -> pl.DataFrame:
+    """The columns, made, with their rows in canonical order.
+
+    The order is found on the places of values, the last column first: text takes several times as much memory.
+    """
+    order = np.arange(next(iter(columns.values())).at.size, dtype=np.int32)
+    for name in reversed(sorting(columns)):
+        values, at = columns[name]
+        places = values.rank("dense").fill_null(values.len() + 1).cast(pl.Int32).to_numpy()
+        order = sorted_by(order, at, places, values.len() + 2)
+    return pl.DataFrame({name: values.gather(at[order]) for name, (values, at) in columns.items()})
+
+
+def quasi_rows(table: Table, policy: Policy, kept: Kept) -> Part:
+    """The table `quasi` with its columns as they are: quasi and plain columns, `group`."""
+    columns = [*table.quasi, *table.named("plain")]
+    infos = [column_info(column, kept.rows, policy) for column in columns]
+    infos = [info.model_copy(update={"exact": True}) if info.role == "quasi" else info for info in infos]
+    frame = pl.DataFrame([column.published(kept.rows) for column in columns])
+    return Part("quasi", (*infos, GROUP), frame.with_columns(group=pl.Series(kept.number)))
+
+
+def counted(sizes: Sequence[int], keys: Iterable[npt.NDArray]) -> tuple[list[Codes], Codes]:
+    """The different combinations of keys, in order, and how often each occurs; keys are below `sizes`, one by one.
+
+    >>> [key.tolist() for key in counted([2, 4], [np.array([1, 0, 1]), np.array([3, 3, 3])])[0]]
+    [[0, 1], [3, 3]]
+    """
+    if prod(sizes) < 2**63:
+        packed = _packed(sizes, iter(keys))
+        if not sort_if_nearly(packed, 16 * packed.size):  # rows come group by group
+            packed.sort()
+        counts = gathered(packed)
+        packed = packed[: counts.size]
+        columns: list[Codes] = []
+        for size in reversed(sizes):
+            columns.insert(0, unpacked(packed, size))
+        return columns, counts
+    frame = pl.DataFrame({str(i): key for i, key in enumerate(keys)})
+    names = frame.columns
+    frame = frame.group_by(names).len("rows").sort(names)
+    return [frame[name].to_numpy().astype(np.int32) for name in names], frame["rows"].to_numpy().astype(np.int32)
+
+
+def _packed(sizes: Sequence[int], keys: Iterator[npt.NDArray]) -> Rows:
+    """Each combination of keys as one number."""
+    packed = next(keys).astype(np.int64)
+    for key, size in zip(keys, sizes[1:], strict=True):
+        packed *= size
+        packed += key
+    return packed
+
+
+class TextOrder(NamedTuple):
+    """The values of a column in the order in which they are published, and the place there of each code.
+
+    That is the order of codes, but for bins: as numbers [500, 999] comes before [1000, 1499], as text after it.
+    """
+
+    values: pl.Series
+    place: Codes | None  # None: it is the order of codes
+
+    @classmethod
+    def of(cls, column: Column) -> TextOrder:
+        values = column.coded
+        if values.is_sorted(nulls_last=True):
+            return cls(values, None)
+        order = values.arg_sort(nulls_last=True).to_numpy()
+        place = np.empty(order.size, np.int32)
+        place[order] = np.arange(order.size)
+        return cls(values.gather(order), place)
+
+    def codes(self, column: Column, rows: Rows) -> Codes:
+        """The places of some rows."""
+        codes = column.codes[rows]
+        return codes if self.place is None else self.place[codes]
+
+
+def _keys(kept: Kept, shown: Sequence[TextOrder], columns: Sequence[Column]) -> Iterator[Codes]:
+    yield kept.number
+    for order, column in zip(shown, columns, strict=True):
+        yield order.codes(column, kept.rows)
+
+
+def linked_counts(name: str, columns: Sequence[Column], policy: Policy, kept: Kept) -> Part:
+    """`group`, the sensitive columns side by side, `count`."""
+    infos = (GROUP, *(column_info(column, kept.rows, policy) for column in columns), COUNT)
+    shown = [TextOrder.of(column) for column in columns]
+    sizes = [int(kept.number.max(initial=0)) + 1, *(order.values.len() for order in shown)]
+    wanted = _keys(kept, shown, columns)
+    del kept  # so that it is free once they are read
+    keys, counts = counted(sizes, wanted)
+    series = [order.values.gather(key) for order, key in zip(shown, keys[1:], strict=True)]
+    return Part(name, infos, pl.DataFrame([pl.Series("group", keys[0]), *series, pl.Series("count", counts)]))
+
+
+def unlinked_counts(name: str, columns: Sequence[Column], kept: Kept) -> Part:
+    """`group`, `attribute`, `value`, `count`: each sensitive column on its own."""
+    return Part(name, (GROUP, ATTRIBUTE, VALUE, COUNT), value_rows([(column, kept) for column in columns]))
+
+
+def value_rows(columns: Sequence[tuple[Column, Kept]]) -> pl.DataFrame:
+    """How often each attribute has each value in each group, in order of group, attribute and value (as text)."""
+    columns = sorted(columns, key=lambda pair: pair[0].name)
+    texts = [pl.Series([column.text(code) for code in range(column.size)], dtype=pl.String) for column, _ in columns]
+    before = np.concatenate([[0], np.cumsum([text.len() for text in texts])])
+    numbers, spots, counts = [], [], []
+    for i, (column, kept) in enumerate(columns):
+        place = texts[i].rank("ordinal").to_numpy().astype(np.int64) - 1
+        size = int(kept.number.max(initial=0)) + 1
+        (number, spot), count = counted([size, column.size], [kept.number, place[column.codes[kept.rows]]])
+        numbers.append(number)
+        spots.append(spot + np.int32(before[i]))
+        counts.append(count)
+    number, spot, count = (np.concatenate(parts) for parts in (numbers, spots, counts))
+    del numbers, spots, counts
+    order = stable_order(number, int(number.max(initial=0)) + 1)
+    number, spot, count = number[order], spot[order], count[order]
+    del order
+    names = coded(pl.concat([pl.repeat(column.name, column.size, eager=True) for column, _ in columns]))
+    values = coded(pl.concat([text.sort() for text in texts]))
+    return pl.DataFrame(
+        {
+            "group": number,
+            "attribute": names.gather(spot),
+            "value": values.gather(spot),
+            "count": count,
+        }
+    )
+
+
+def column_info(column: Column, rows: Rows, policy: Policy) -> ColumnInfo:
+    """A column as the manifest describes it: its domain and tree, from published rows only."""
+    whole = rows.size == column.codes.size
+    held = np.flatnonzero(column.counts if whole else np.bincount(column.codes[rows], minlength=column.size))
+    codes = held[held < len(column.values)]
+    missing = bool(codes.size < held.size)
+    hierarchy = None
+    if column.is_number:
+        domain: tuple[str | int | float | None, ...] = tuple(column.values[codes[i]] for i in (0, -1) if codes.size)
+    else:
+        domain = (*(column.values[code] for code in codes), *([None] if missing else []))
+        if column.hierarchy is not None and column.leaf_of is not None:
+            from_file = isinstance(policy.columns[column.name].hierarchy, FileHierarchy)
+            every = range(len(column.hierarchy.leaves) - column.has_missing)
+            leaves = every if from_file else column.leaf_of[codes].tolist()
+            hierarchy = tuple(tuple(level[leaf] for level in column.hierarchy.labels) for leaf in leaves)
+    return ColumnInfo(
+        name=column.name,
+        role=column.role,
+        type="number" if column.is_number else "text",
+        attribute=column.name,
+        domain=domain,
+        hierarchy=hierarchy,
+    )
+
+
+def refuse_names(policy: Policy, kind: str) -> None:
+    """Refuse columns that no reader would accept: called like one that such a release has of its own, or unreadable."""
+    for name in (*policy.quasi, *policy.named("plain"), *policy.sensitive):
+        if hides_characters(name):
+            raise PolicyError(
+                f"attributes.{name!r}: the name holds characters that cannot be seen, such as an end of line. Rename "
+                "the column."
+            )
+    counted = kind in ("bucketized", "decomposed", "multi", "sliced")
+    of = policy.columns if kind == "multi" else policy.sensitive  # any attribute may be protected in some subtable
+    taken = [name for name in of if counted and name == COUNT.name]
+    if kind == "sliced":
+        taken += [name for name in (*policy.quasi, *policy.named("plain")) if re.fullmatch(r"group_\d+", name)]
+    if taken:
+        said = f"a {kind} release has a column {taken[0]!r} of its own. Rename the column."
+        raise PolicyError(f"attributes.{taken[0]}: {said}")
+
+
+def promised(policy: Policy, kind: str) -> Iterator[Claim]:
+    """Every promise of a policy by the model that it names."""
+    for known, name in policy.promises:
+        attribute = policy.columns[name]
+        yield stated(known, kind, model=attribute.model, attribute=name, l=policy.l(name), c=attribute.c)
+
+
+def large_groups(policy: Policy, kind: str) -> Iterator[Claim]:
+    """The promise of k-anonymity, where the policy asks for it."""
+    if policy.k is not None:
+        yield stated(policy.quasi, kind, model="k-anonymity", k=policy.k)
+
+
+def stated(known: Iterable[str], kind: str, **fields: Any) -> Claim:
+    """A claim with its sentence."""
+    claim = Claim(rule="", adversary=tuple(sorted(known)), **fields)
+    return claim.model_copy(update={"rule": claim_words(claim, kind)})
+
+
+def common_breaks(plan: Plan, table: Table) -> Iterator[str]:
+    """What no kind of release stops."""
+    yield MEMBERSHIP
+    if table.person is not None:
+        yield f"{SEVERAL}: each is protected on its own; whoever finds several can intersect their groups"
+    if plan.left_out + table.dropped:
+        yield f"left-out rows: a person known to be in the table whom no row covers was left out, {_why(plan, table)}"
+
+
+def _why(plan: Plan, table: Table) -> str:
+    """What being left out tells: that a value is missing, that it is common, or one of both."""
+    if not table.dropped:
+        return "and what is left out are mostly the commonest values"
+    *some, last = table.gaps
+    missing = f"has no {', '.join(some)} or no {last}" if some else f"has no {last}"
+    if not plan.left_out:
+        return f"and {missing}: rows in which it is missing were dropped, and no others"
+    return f"and either {missing} or is one of the others, whose values are mostly the commonest"

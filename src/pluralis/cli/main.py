@@ -1,0 +1,86 @@
+"""The command line: parse, call one library function, show. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from pluralis.cli import publishing, using  # noqa: F401, they add their commands
+from pluralis.cli.common import app
+from pluralis.errors import AuditFailed, Breached, PluralisError
+from pluralis.escaping import complain, print_json, print_lines
+
+DEBUG = "PLURALIS_DEBUG"
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from pluralis import __version__
+
+        print_lines(f"pluralis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+def run(command: Callable[[], Any]) -> int:
+    """Run a command; a refusal becomes a message on standard error and an exit code. So does any other error."""
+    try:
+        command()
+    except PluralisError as refusal:
+        if "--json" in sys.argv and isinstance(refusal, AuditFailed):
+            print_json(refusal.verdict.to_dict())
+        if "--json" in sys.argv and isinstance(refusal, Breached):
+            print_json({"results": [result.to_dict() for result in refusal.results]})
+        complain(*refusal.lines)
+        return refusal.exit_code
+    except OSError as error:
+        complain(f"{error.strerror or error}: {error.filename or ''}. Check the path.")
+        return PluralisError.exit_code
+    except MemoryError:
+        complain("Not enough memory for this table. Use a machine with more of it.")
+        return PluralisError.exit_code
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001, the last resort: Polars panics with what is no Exception
+        _complain_of_fault(error)
+        return PluralisError.exit_code
+    return 0
+
+
+def _complain_of_fault(error: BaseException) -> None:
+    """An error that nobody foresaw, in one sentence; where it happened, for whoever asks."""
+    if isinstance(error, UnicodeError):
+        complain("An argument or a file holds bytes that are no text. Write it in UTF-8.")
+    else:
+        said = " ".join(str(error).split())[:300]
+        complain(
+            f"Ended by an unexpected {type(error).__name__}{f': {said}' if said else ''}. A file is damaged, or this "
+            f"is a fault of Pluralis: please report it. Set {DEBUG}=1 to see where it happened."
+        )
+    if os.environ.get(DEBUG):
+        whole = "".join(traceback.format_exception(error))
+        complain("Where it happened:", *(f"  {line}" for line in whole.splitlines()))
+
+
+def main() -> None:
+    """The entry point of the `pluralis` command."""
+    # Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a letter that the terminal does not have
+    sys.exit(run(app))

@@ -1,0 +1,206 @@
+"""Work shared among processes, as many as there are cores and free memory for.
+
+A worker is a fresh interpreter, not a copy of this one: nothing of the caller's program runs twice, and a worker that
+the system ends for want of memory takes nothing with it. What workers need goes to them through a pipe; none of it
+touches the disk. Each uses one core, so that times are comparable.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Event, Thread, Timer
+from typing import Any, NamedTuple
+
+from pluralis.errors import PluralisError
+
+BASE = 400 << 20  # bytes that a worker holds without a table
+ROOM = 0.8  # the share of free memory to use
+ONE_CORE = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from pluralis.comparison.process_pool import serve; serve()"
+)
+_DONE = object()
+
+
+class Died(NamedTuple):
+    """A worker that ended during a task, by itself or by a signal; or that was ended, because the time was up."""
+
+    code: int
+    late: bool = False
+
+
+class _Failed(NamedTuple):
+    """An exception of a task: what can be told through a pipe of it."""
+
+    error: type[PluralisError] | None
+    message: str
+
+
+def how_many(tasks: int, table: int) -> int:
+    """How many workers there is room for, each of which holds a table of so many bytes, and at least one."""
+    need = BASE + 4 * table
+    return max(1, min(tasks, _cores(), int(ROOM * free_memory() // need)))
+
+
+def free_memory() -> int:
+    """Bytes that processes can still get: what the system has available, or less if a control group allows less."""
+    free = [_available()]
+    with suppress(OSError, ValueError):  # no such group, or one without a limit
+        group = Path("/sys/fs/cgroup")
+        free.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return min(free)
+
+
+def _available() -> int:
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) << 10
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2  # not Linux: half of what there is
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def share_out(
+    function: str, shared: bytes, tasks: Sequence[Any], workers: int, limit: float
+) -> Iterator[tuple[int, Any]]:
+    """The number of each task and what `function(shared, task)` gave, as they are done; a worker that died is Died.
+
+    `function` is `module:name`. Tasks start in order. A task that takes more than `limit` seconds is ended.
+    """
+    waiting: Queue[int] = Queue()
+    for i in range(len(tasks)):
+        waiting.put(i)
+    done: Queue[Any] = Queue()
+    running: list[subprocess.Popen[bytes]] = []
+    threads = [
+        Thread(target=_tend, args=(function, shared, tasks, limit, waiting, done, running), daemon=True)
+        for _ in range(workers)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        left = len(threads)
+        while left:
+            said = done.get()
+            if said is _DONE:
+                left -= 1
+                continue
+            i, result = said
+            if isinstance(result, _Failed):
+                raise (result.error or RuntimeError)(result.message)
+            yield i, result
+    finally:
+        with suppress(Empty):
+            while True:
+                waiting.get_nowait()
+        for process in running:
+            process.kill()
+        for thread in threads:
+            thread.join()
+
+
+def _tend(
+    function: str,
+    shared: bytes,
+    tasks: Sequence[Any],
+    limit: float,
+    waiting: Queue[int],
+    done: Queue[Any],
+    running: list[subprocess.Popen[bytes]],
+) -> None:
+    """Feed one worker, and a new one in its place where it dies."""
+    worker: subprocess.Popen[bytes] | None = None
+    try:
+        while True:
+            i = waiting.get_nowait()
+            told: list[Any] = [tasks[i]]
+            if worker is None:
+                worker, told = _started(), [(function, shared), tasks[i]]
+                running.append(worker)
+            result = _asked(worker, told, limit)
+            if isinstance(result, Died):
+                worker = None
+            done.put((i, result))
+    except Empty:
+        if worker is not None:
+            _end(worker)
+    except Exception:  # noqa: BLE001  # a thread cannot raise: whoever waits for results does
+        done.put((-1, _Failed(None, traceback.format_exc())))
+    finally:
+        done.put(_DONE)
+
+
+def _asked(worker: subprocess.Popen[bytes], told: Sequence[Any], limit: float) -> Any:
+    """What a worker answers to the last thing that it is told."""
+    late = Event()
+    clock = Timer(limit, _give_up, (worker, late))
+    clock.start()
+    try:
+        for what in told:
+            _say(worker.stdin, what)
+        return pickle.load(worker.stdout)  # type: ignore[arg-type]  # our own worker wrote it
+    except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+        worker.kill()
+        _end(worker)
+        return Died(worker.returncode, late.is_set())
+    finally:
+        clock.cancel()
+
+
+def _give_up(worker: subprocess.Popen[bytes], late: Event) -> None:
+    late.set()
+    worker.kill()
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    """End what a worker is told, and so the worker."""
+    with suppress(BrokenPipeError):
+        worker.communicate()
+
+
+def _started() -> subprocess.Popen[bytes]:
+    env = {**os.environ, **dict.fromkeys(ONE_CORE, "1")}
+    command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+
+
+def _say(pipe: Any, what: Any) -> None:
+    pickle.dump(what, pipe)
+    pipe.flush()
+
+
+def serve() -> None:
+    """What a worker does: tasks from standard input, results to standard output, until the input ends."""
+    results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else is printed is no result
+    tasks = sys.stdin.buffer
+    function, shared = pickle.load(tasks)
+    module, _, name = function.partition(":")
+    call = getattr(importlib.import_module(module), name)
+    while True:
+        try:
+            task = pickle.load(tasks)
+        except EOFError:
+            return
+        try:
+            result = call(shared, task)
+        except PluralisError as error:
+            result = _Failed(type(error), str(error))
+        except Exception:  # noqa: BLE001  # whatever it is, the caller raises it again
+            result = _Failed(None, traceback.format_exc())
+        _say(results, result)

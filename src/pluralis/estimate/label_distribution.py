@@ -1,0 +1,289 @@
+"""Columns of a release as codes, and what their labels say: how likely the value behind each is in each class.
+
+A value that is published as it is has one class. The values that a label stands for are taken to be equally likely:
+whole numbers of an interval, the length of one of other numbers, members of a set, leaves under a node. A label stands
+for values of the published domain, and `*` for all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.errors import ReleaseError
+from pluralis.estimate.conditions import Value
+from pluralis.estimate.truth_table import Axis, Ints
+from pluralis.kernels.spread import spread_members, spread_real, spread_whole
+from pluralis.release.attributes import holds_bins, texts_of
+from pluralis.release.manifest import ColumnInfo
+from pluralis.table.labels import ALL, interval_ends, read_interval, read_set
+
+Codes = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+
+class Spread(NamedTuple):
+    """odds[class, label], and whether a value under the label can be in the class at all."""
+
+    odds: npt.NDArray[np.float64]
+    possible: npt.NDArray[np.uint8]
+
+    @classmethod
+    def empty(cls, classes: int, labels: int) -> Spread:
+        return cls(np.zeros((classes, labels)), np.zeros((classes, labels), np.uint8))
+
+
+class Column(Protocol):
+    """What the codes of a column stand for. A missing value, where there is one, has the last code."""
+
+    def spread(self, axis: Axis) -> Spread:
+        """The classes of the values behind each code."""
+
+
+def coded(series: pl.Series, info: ColumnInfo) -> tuple[Codes, Column]:
+    """A published column as codes, and what they stand for.
+
+    >>> info = ColumnInfo(name="age", role="quasi", type="number", domain=(20, 49))
+    >>> codes, column = coded(pl.Series(["[20, 29]", "31", "[20, 29]", None]), info)
+    >>> codes.tolist(), column.low.tolist(), column.high.tolist()
+    ([1, 0, 1, 2], [31, 20], [31, 29])
+    """
+    generalised = info.role == "quasi" and not info.exact
+    if info.type == "number" and not generalised and series.dtype == pl.String:
+        series = series.cast(pl.Int64 if is_whole(info) else pl.Float64)
+    labels = series.unique().drop_nulls().sort()
+    missing = series.null_count() > 0
+    if series.dtype == pl.String:
+        codes = series.cast(pl.Enum(labels)).to_physical()
+    else:
+        codes = labels.search_sorted(series.fill_null(labels[0] if labels.len() else 0))
+        codes = codes.set(series.is_null(), None) if missing else codes
+    numbers = codes.fill_null(labels.len()).cast(pl.Int32).to_numpy().astype(np.int32)
+    return numbers, _column(labels, info, missing, generalised)
+
+
+def _column(labels: pl.Series, info: ColumnInfo, missing: bool, generalised: bool) -> Column:
+    if generalised:
+        return _intervals(labels, info, missing) if info.type == "number" else _members(labels, info, missing)
+    if holds_bins(info):
+        return _bins(labels.to_list(), info)
+    if info.type == "number":
+        return Exact(labels.to_numpy(), labels.len(), missing)
+    return Exact(labels.to_list(), labels.len(), missing)
+
+
+def is_whole(info: ColumnInfo) -> bool:
+    """Whether an attribute's numbers are whole."""
+    return all(isinstance(end, int) for end in info.domain or ())
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Values as they are, in order."""
+
+    values: Sequence[str] | Numbers
+    size: int
+    missing: bool
+
+    def spread(self, axis: Axis) -> Spread:
+        out = Spread.empty(axis.classes, self.size + self.missing)
+        for begin, end, of in _stretches(self.values, self.size, axis):
+            out.odds[of, begin:end] = 1.0
+        if self.missing:
+            out.odds[axis.class_of[-1], -1] = 1.0
+        np.not_equal(out.odds, 0.0, out=out.possible.view(np.bool_))
+        return out
+
+
+def _stretches(values: Sequence[str] | Numbers, size: int, axis: Axis) -> list[tuple[int, int, int]]:
+    """(from, to, class) for stretches of ordered values."""
+    out, begin = [], 0
+    for i, value in enumerate(axis.named):
+        first, last = _place(values, value)
+        out += [(begin, first, int(axis.class_of[2 * i])), (first, last, int(axis.class_of[2 * i + 1]))]
+        begin = last
+    return [*out, (begin, size, int(axis.class_of[-2]))]
+
+
+def _place(values: Sequence[str] | Numbers, value: Value) -> tuple[int, int]:
+    """Where values that equal this one begin and end; whole numbers are not rounded."""
+    if not isinstance(values, np.ndarray):
+        return bisect_left(values, str(value)), bisect_right(values, str(value))
+    if values.dtype == np.float64 or isinstance(value, str):
+        return int(np.searchsorted(values, value)), int(np.searchsorted(values, value, side="right"))
+    least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+    first, last = max(least, math.ceil(value)), min(most, math.floor(value))
+    begin = values.size if first > most else int(np.searchsorted(values, np.int64(first)))
+    return begin, max(begin, 0 if last < least else int(np.searchsorted(values, np.int64(last), side="right")))
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Labels of numbers from low to high; `open` ones may be a missing value too."""
+
+    low: Numbers
+    high: Numbers
+    open: npt.NDArray[np.bool_]
+    missing: bool
+
+    def spread(self, axis: Axis) -> Spread:
+        size = self.low.size
+        out = Spread.empty(axis.classes, size + self.missing)
+        _fill(self.low, self.high, axis.named, axis.class_of[:-1], out)
+        out.possible[axis.class_of[-1], :size] |= self.open
+        if self.missing:
+            out.odds[axis.class_of[-1], -1] = out.possible[axis.class_of[-1], -1] = 1
+        return out
+
+
+def _intervals(labels: pl.Series, info: ColumnInfo, missing: bool) -> Intervals:
+    ends = [end for end in info.domain or () if isinstance(end, (int, float))] or [0, 0]
+    if is_whole(info) and max(map(abs, ends)) >= 2**53:  # they would be rounded as floats
+        both = np.array([ends if label == ALL else read_interval(label) for label in labels], np.int64).reshape(-1, 2)
+        low, high = both[:, 0], both[:, 1]
+    else:
+        kind: type = np.int64 if is_whole(info) else np.float64
+        frame = interval_ends(labels, (ends[0], ends[1]))
+        low, high = (frame[name].to_numpy().astype(kind) for name in ("low", "high"))
+    first, last = (
+        np.maximum(low, ends[0]),
+        np.minimum(high, ends[1]),
+    )  # one of fixed width may exceed the domain
+    inside = first <= last
+    low, high = np.where(inside, first, low), np.where(inside, last, high)
+    return Intervals(low, high, (labels == ALL).to_numpy().astype(np.bool_), missing)
+
+
+def _fill(low: Numbers, high: Numbers, named: Sequence[Value], class_of: Ints, out: Spread) -> None:
+    """The classes of numbers spread from low to high; `class_of` the places that the named numbers make."""
+    if not low.size:
+        return
+    runs = _whole_runs if low.dtype == np.int64 else _real_runs
+    begin, end, closed, of = runs(low.min().item(), high.max().item(), named, class_of)
+    first, last, of_run = np.array(begin, low.dtype), np.array(end, low.dtype), np.array(of, np.int64)
+    if low.dtype == np.int64:
+        spread_whole(low, high, first, last, of_run, out.odds, out.possible)
+    else:
+        spread_real(low, high, first, last, np.array(closed), of_run, out.odds, out.possible)
+
+
+Runs = tuple[Sequence[float], Sequence[float], list[tuple[bool, bool]], list[int]]
+
+
+def _whole_runs(least: int, most: int, named: Sequence[Value], class_of: Ints) -> Runs:
+    """Runs of whole numbers of one class, those that hold any."""
+    cuts = [least]
+    for value in named:
+        cuts += [math.ceil(value), math.floor(value) + 1]  # type: ignore[arg-type]
+    cuts.append(most + 1)
+    runs: list[tuple[int, int, int]] = []
+    for place, (cut, after) in enumerate(pairwise(cuts)):
+        first, last, of = max(cut, least), min(after - 1, most), int(class_of[place])
+        if first <= last and runs and runs[-1][2] == of:
+            runs[-1] = (runs[-1][0], last, of)
+        elif first <= last:
+            runs.append((first, last, of))
+    return [run[0] for run in runs], [run[1] for run in runs], [(True, True)] * len(runs), [run[2] for run in runs]
+
+
+def _real_runs(least: float, most: float, named: Sequence[Value], class_of: Ints) -> Runs:
+    """Runs of numbers of one class, and whether they hold their ends."""
+    begin: list[float] = [least]
+    end: list[float] = []
+    closed, of = [(True, True)], [int(class_of[0])]
+    for place in range(1, class_of.size):
+        value = float(named[(place - 1) // 2])
+        if class_of[place] == of[-1]:
+            continue
+        on = place % 2 == 1  # the place is the value itself
+        end.append(value)
+        closed[-1] = (closed[-1][0], not on)
+        begin.append(value)
+        closed.append((on, True))
+        of.append(int(class_of[place]))
+    return begin, [*end, most], closed, of
+
+
+@dataclass(frozen=True)
+class Members:
+    """Labels that stand for some of the values each; the missing value comes after all values."""
+
+    values: list[str]
+    starts: Ints
+    members: Codes
+    missing: bool
+
+    def spread(self, axis: Axis) -> Spread:
+        out = Spread.empty(axis.classes, self.starts.size - 1 + self.missing)
+        class_of = np.empty(len(self.values) + 1, np.int64)
+        for begin, end, of in _stretches(self.values, len(self.values), axis):
+            class_of[begin:end] = of
+        class_of[-1] = axis.class_of[-1]
+        spread_members(self.starts, self.members, class_of, out.odds, out.possible)
+        if self.missing:
+            out.odds[class_of[-1], -1] = out.possible[class_of[-1], -1] = 1
+        return out
+
+
+def _members(labels: pl.Series, info: ColumnInfo, missing: bool) -> Members:
+    values = sorted(texts_of(info))
+    place: dict[str | None, int] = {value: i for i, value in enumerate(values)}
+    place[None] = len(values)
+    domain = {place[value] for value in info.domain or () if value is None or isinstance(value, str)}
+    under: dict[str, list[int]] = {}
+    for line in info.hierarchy or ():
+        for label in dict.fromkeys(line):
+            under.setdefault(label, []).append(place[line[0]])
+    of_labels = []
+    for label in labels.to_list():
+        try:
+            found = list(domain) if label == ALL else under[label] if under else [place[v] for v in read_set(label)]
+        except KeyError:
+            raise ReleaseError(
+                f"{info.name}: {label!r} is no value or label of it. Ask for the release again."
+            ) from None
+        of_labels.append([member for member in found if member in domain] or found)
+    starts = np.cumsum([0, *map(len, of_labels)])
+    return Members(values, starts, np.array([m for found in of_labels for m in found], np.int32), missing)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Sensitive numbers in bins: `line[i]` is the line of the axis that tells of bin i."""
+
+    line: Ints
+    low: Numbers
+    high: Numbers
+
+    def spread(self, axis: Axis) -> Spread:
+        out = Spread.empty(axis.classes, self.low.size)
+        for i, line in enumerate(self.line):
+            one = Spread(out.odds[:, i : i + 1], out.possible[:, i : i + 1])
+            _fill(self.low[i : i + 1], self.high[i : i + 1], axis.named, axis.class_of[line, :-1], one)
+        return out
+
+
+def _bins(labels: list[str], info: ColumnInfo) -> Bins:
+    order = [str(label) for label in info.domain or ()]
+    kind: type = np.int64 if _in_whole_bins([read_interval(label) for label in order]) else np.float64
+    both: npt.NDArray = np.array([read_interval(label) for label in labels], dtype=kind).reshape(-1, 2)
+    return Bins(np.array([order.index(label) for label in labels], np.int64), both[:, 0].copy(), both[:, 1].copy())
+
+
+def _in_whole_bins(bins: Sequence[tuple[float, float]]) -> bool:
+    """Whether bins are of whole numbers. Those do not touch: [0, 4], [5, 9]; of others the upper end is the next one's.
+
+    >>> _in_whole_bins([(0, 4), (10, 14)]), _in_whole_bins([(0, 5), (10, 15)]), _in_whole_bins([(0.5, 1)])
+    (True, False, False)
+    """
+    if not all(isinstance(end, int) for ends in bins for end in ends):
+        return False
+    return any(low % (high - low) for low, high in bins)

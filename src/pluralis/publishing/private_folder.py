@@ -1,0 +1,97 @@
+"""The publisher's own folder beside a release: report, verdict, losses, policy, and what attacks got."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pluralis.attacks import Result
+from pluralis.auditing import Verdict
+from pluralis.errors import OutputError
+from pluralis.publishing.republishing import PRIVATE
+from pluralis.publishing.staging import Stage
+from pluralis.randomness import Key
+from pluralis.release.manifest import MANIFEST, Manifest
+from pluralis.report.report import render_report
+from pluralis.report.risk import with_results
+
+if TYPE_CHECKING:
+    from pluralis.publishing.saving import Publication
+
+ATTACKED = "attack.json"
+REPORT = "report.html"
+
+
+def write_private(to: Stage, publication: Publication, manifest: Manifest, verdict: Verdict, key: Key) -> None:
+    """Stage everything that only the publisher sees of a release."""
+    key.write(to.folder / "key")
+    sha256 = hashlib.sha256(manifest.to_json().encode()).hexdigest()
+    policy, loss, attacked = publication.policy, publication.loss, publication.attacked
+    report = render_report(policy, manifest, verdict, loss, publication.notes, attacked, publication.exposures)
+    audited = {"manifest_sha256": sha256, **verdict.to_dict()}
+    for name, text in {
+        "policy.yaml": policy.to_yaml(),
+        "audit.json": json.dumps(audited, indent=1, ensure_ascii=False) + "\n",
+        "utility.json": json.dumps(loss.to_dict(), indent=1, ensure_ascii=False) + "\n",
+        REPORT: report,
+        **({} if attacked is None else {ATTACKED: _results_json(sha256, attacked)}),
+    }.items():
+        to.write(name, text.encode(), mode=0o600)
+
+
+def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
+    """Write what attacks got into the private folder of a release, if it is there, and show it in the report.
+
+    What was got from the same release before is kept, but for questions that are answered anew of as many people, or
+    more.
+    """
+    private = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
+    if not (private / "key").is_file():
+        return
+    sha256 = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
+    kept = _joined(_kept_results(private / ATTACKED, sha256), results)
+    _rewrite(private / ATTACKED, _results_json(sha256, kept))
+    report = private / REPORT
+    if report.is_file():
+        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept))
+
+
+def _joined(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:
+    """Of each question the result of more people, else the new one; new ones first."""
+    before, now = ({(one.attack, one.question, one.attribute, one.adversary): one for one in of} for of in (old, new))
+    best = {asked: one if asked not in before or one.targets >= before[asked].targets else before[asked]
+            for asked, one in now.items()}  # fmt: skip
+    return [*best.values(), *(one for asked, one in before.items() if asked not in now)]
+
+
+def _kept_results(path: Path, manifest_sha256: str) -> list[Result]:
+    """What is kept of this release; of another, nothing."""
+    if not path.is_file():
+        return []
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return [Result.from_dict(one) for one in data["results"]] if data["manifest_sha256"] == manifest_sha256 else []
+    except (ValueError, KeyError, TypeError):
+        raise OutputError(f"{path} is damaged. Remove it, then attack again.") from None
+
+
+def _rewrite(path: Path, content: str) -> None:
+    """Replace a private file, in one step."""
+    written = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(path)
+
+
+def _results_json(manifest_sha256: str, results: Sequence[Result]) -> str:
+    """What attacks got from the release that has this manifest."""
+    data = {"manifest_sha256": manifest_sha256, "results": [result.to_dict() for result in results]}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

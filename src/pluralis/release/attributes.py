@@ -1,0 +1,99 @@
+"""What a release can be asked about: its attributes, and how their values are spelled in it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import polars as pl
+from pydantic import ValidationError
+
+from pluralis.errors import ReleaseError
+from pluralis.release.manifest import MANIFEST, ColumnInfo
+from pluralis.release.release import Release
+from pluralis.table.labels import in_order_of_numbers, is_binned
+from pluralis.table.spelling import cores
+
+ASKED = ("quasi", "plain", "sensitive")
+
+
+def attributes_of(release: Release) -> dict[str, ColumnInfo]:
+    """The quasi, plain and sensitive attributes of all tables, whatever columns hold them.
+
+    A sensitive attribute whose values stand in rows of `attribute` and `value` is described by the manifest's
+    `domains`. An attribute that is to be protected is sensitive, though some table may show it openly. Every `name` is
+    that of the attribute.
+
+    >>> from pluralis.release.manifest import Manifest, TableInfo
+    >>> value = ColumnInfo(name="value", role="sensitive", type="text", attribute="disease", domain=("flu", "hiv"))
+    >>> count = ColumnInfo(name="count", role="count", type="number")
+    >>> table = TableInfo(name="sensitive_disease", file="sensitive_disease.parquet", columns=(value, count))
+    >>> manifest = Manifest(method="decomposition", variant="hardened", kind="decomposed", rows=2, suppressed=0,
+    ...                     claims=(), breaks=(), parameters={}, tables=(table,))
+    >>> [(name, info.name, info.domain) for name, info in attributes_of(Release(manifest, {})).items()]
+    [('disease', 'disease', ('flu', 'hiv'))]
+    """
+    manifest = release.manifest
+    found = [column for table in manifest.tables for column in table.columns if column.role in ASKED]
+    try:
+        found += [ColumnInfo.model_validate(info) for info in manifest.parameters.get("domains", {}).values()]
+    except (AttributeError, ValidationError):
+        raise ReleaseError(
+            f"{MANIFEST}, parameters.domains describes no attributes. The release is damaged; ask for it again."
+        ) from None
+    infos: dict[str, ColumnInfo] = {}
+    for info in found:
+        name = info.attribute or info.name
+        if name not in infos or _as_they_are(info) > _as_they_are(infos[name]):
+            infos[name] = info.model_copy(update={"name": name, "attribute": name})
+    for name in manifest.parameters.get("l", {}):
+        if name in infos:
+            domain = infos[name].domain
+            if is_binned(domain):  # in a table that shows it openly they stand in the order of text
+                domain = tuple(in_order_of_numbers([str(label) for label in domain or ()]))
+            infos[name] = infos[name].model_copy(update={"role": "sensitive", "domain": domain})
+    return infos
+
+
+def _as_they_are(info: ColumnInfo) -> bool:
+    """Whether a column holds values, not labels."""
+    return bool(info.exact) or info.role == "sensitive"
+
+
+def holds_bins(info: ColumnInfo) -> bool:
+    """Whether an attribute is a sensitive number that is published in intervals."""
+    return info.role == "sensitive" and is_binned(info.domain)
+
+
+def texts_of(info: ColumnInfo) -> list[str]:
+    """The values that a text attribute can have: those that were published, then other leaves of its hierarchy."""
+    published = [value for value in info.domain or () if isinstance(value, str)]
+    return list(dict.fromkeys([*published, *(line[0] for line in info.hierarchy or ())]))
+
+
+class Spellings:
+    """The published spelling of whatever an analyst writes for a value of one attribute.
+
+    >>> info = ColumnInfo(name="disease", role="sensitive", type="text", domain=("Flu", "HIV"))
+    >>> spellings = Spellings(info, fold_case=True)
+    >>> spellings.of(" hiv"), spellings.of("flue")
+    ('HIV', None)
+    """
+
+    def __init__(self, info: ColumnInfo, *, fold_case: bool) -> None:
+        self.texts = texts_of(info)
+        self._fold_case = fold_case
+
+    @cached_property
+    def _published(self) -> frozenset[str]:
+        return frozenset(self.texts)
+
+    @cached_property
+    def _by_core(self) -> dict[str, str]:
+        folded = cores(pl.Series(self.texts, dtype=pl.String), fold_case=self._fold_case)
+        return dict(reversed([*zip(folded, self.texts, strict=True)]))
+
+    def of(self, text: str) -> str | None:
+        """The published spelling, or None where no value is spelled like this."""
+        if text in self._published:
+            return text
+        return self._by_core.get(cores(pl.Series([text]), fold_case=self._fold_case)[0])

@@ -1,0 +1,327 @@
+"""The form of a release: which columns its tables have, what they are called, and that every claim is there.
+
+A release that says less than it shows, or shows more than it says, is not judged: a claim that is not there would hold.
+Names are where a forger begins: an adversary who knows `Age` where the column is `age` knows nothing, and a plain
+column `disease` beside a sensitive one of another name shows what is claimed to be hidden. So every name is resolved,
+to exactly one attribute, or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import polars as pl
+
+from pluralis.errors import ReleaseError
+from pluralis.policy.rules import Dependency, Rule
+from pluralis.release.domains import spelling_problems
+from pluralis.release.manifest import LARGEST_L, Claim, ColumnInfo, Manifest, TableInfo, claim_words
+from pluralis.release.parameters import attributes_named, parameter_problems
+from pluralis.table.spelling import hides_characters, look_alike
+
+_MODELS = ("frequency", "distinct", "entropy", "recursive", "unique-distinct")
+_QUASI = frozenset({"quasi", "plain", "group"})
+_LINKED = frozenset({"group", "sensitive", "count"})
+_UNLINKED = frozenset({"group", "attribute", "value", "count"})
+_NAMED = ("quasi", "plain", "sensitive")  # roles of columns that are called like their attribute
+_SENTENCES, _LETTERS = 200, 600  # of what is not stopped
+
+SEVERAL = "several rows of one person"
+MEMBERSHIP = "membership: that a person is in the table is not hidden"
+LINKED = "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"
+EXACT = "linkage: quasi values are published as they are, so that a person's row, though not its secret, can be found"
+
+Tables = Mapping[str, pl.DataFrame]
+_R = TypeVar("_R", Rule, Dependency)
+
+
+def form_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    """In what ways tables, parameters and claims do not fit each other."""
+    ls = manifest.parameters.get("l")
+    if not isinstance(ls, dict) or not all(type(l) is int and 2 <= l <= LARGEST_L for l in ls.values()):
+        yield "parameters: l is not a number of 2 or more for each protected attribute."
+        return
+    if manifest.rows < 1:
+        yield "a release has rows, and the manifest says that this one has none."
+        return
+    if len({info.name for info in manifest.tables}) < len(manifest.tables):
+        yield "two tables have the same name, and only one of them would be judged."
+        return
+    for info in manifest.tables:
+        roles = frozenset(column.role for column in info.columns)
+        if roles not in _allowed(manifest.kind, info.name):
+            yield f"{info.name}: its columns are not those of this table in a {manifest.kind} release."
+            return
+    wrong = [*_names(manifest), *_columns(manifest), *parameter_problems(manifest)]
+    if wrong:
+        yield from wrong
+        return
+    shown = [name for info in manifest.tables for name in _attributes(info, tables[info.name])]
+    if set(shown) != set(ls) if manifest.kind != "multi" else not _rules_fit(manifest, set(ls)):
+        yield "the tables and parameters do not protect the same attributes."
+    if manifest.kind not in ("decomposed", "multi") and len(shown) != len(set(shown)):
+        yield "an attribute stands in several tables."
+    yield from _numbers(manifest, tables)
+    yield from _claims(manifest, ls)
+    yield from spelling_problems(manifest, tables)
+
+
+def _allowed(kind: str, name: str) -> set[frozenset[str]]:
+    """The sets of roles that a table may have."""
+    if kind == "candidates":
+        return _with_or_without(frozenset({"quasi", "plain", "sensitive"}), "plain")
+    if kind == "generalized":
+        return {frozenset(roles) for roles in _with_or_without(_QUASI | {"sensitive"}, "plain", "sensitive", "quasi")}
+    if kind == "multi":
+        return _of_a_part(name)
+    if name == "quasi":
+        return _with_or_without(_QUASI, "plain")
+    if kind == "decomposed":
+        return {frozenset({"group", "attribute", "value"})} if name == "values" else {frozenset({"sensitive", "count"})}
+    return {_LINKED, _UNLINKED}
+
+
+def _of_a_part(name: str) -> set[frozenset[str]]:
+    if name.endswith("_sensitive"):
+        return {_LINKED}
+    if name.endswith("_quasi"):
+        return {frozenset({"quasi", "group"})}
+    return {frozenset({"quasi"}), frozenset({"quasi", "group", "sensitive"})}
+
+
+def _with_or_without(roles: frozenset[str], *optional: str) -> set[frozenset[str]]:
+    several = {roles}
+    for role in optional:
+        several |= {some - {role} for some in several}
+    return several
+
+
+# names ------------------------------------------------------------------------------------------------------------
+
+
+def _names(manifest: Manifest) -> Iterator[str]:
+    """Columns that are not called what they are, and attributes whose names read the same."""
+    for info in manifest.tables:
+        names = [column.name for column in info.columns]
+        if len(set(names)) < len(names):
+            yield f"{info.name}: two columns have the same name."
+        for column in info.columns:
+            if not _called(column, info, manifest.kind):
+                yield f"{info.name}: the column {column.name!r} is not called what it holds."
+    roles: dict[str, set[str]] = {}
+    for column in _shown(manifest):
+        roles.setdefault(column.attribute or column.name, set()).add(column.role)
+    for name in manifest.parameters["l"]:
+        roles.setdefault(name, set())
+    for name, several in roles.items():
+        if not name.strip() or hides_characters(name):
+            yield f"{name!r} cannot be the name of an attribute."
+        if len(several) > 1 and manifest.kind != "multi":
+            yield f"{name!r} is {' and '.join(sorted(several))} at once."
+    alike: dict[str, str] = {}
+    for name in roles:
+        first = alike.setdefault(look_alike(name), name)
+        if first != name:
+            yield f"the attributes {first!r} and {name!r} read the same."
+
+
+def _called(column: ColumnInfo, info: TableInfo, kind: str) -> bool:
+    """Whether a column has the name that its role has in this table."""
+    if column.role not in _NAMED:
+        numbered = kind == "sliced" and info.name == "quasi" and column.role == "group"
+        own = column.name.startswith("group_") and column.name[6:].isdecimal() if numbered else False
+        return column.attribute is None and (own or column.name == column.role)
+    if kind == "decomposed" and info.name.startswith("sensitive_"):
+        return column.name == "value" and info.name == f"sensitive_{column.attribute}"
+    return (column.attribute or column.name) == column.name
+
+
+def _shown(manifest: Manifest) -> Iterator[ColumnInfo]:
+    """The columns that hold values of one attribute."""
+    for info in manifest.tables:
+        yield from (column for column in info.columns if column.role in _NAMED)
+
+
+def _columns(manifest: Manifest) -> Iterator[str]:
+    """Columns that hold labels where values are wanted, or sets, or the other way round."""
+    for info in manifest.tables:
+        for column in info.columns:
+            sets = manifest.kind == "candidates" and column.role == "sensitive"
+            labels = manifest.kind in ("generalized", "sliced")
+            exact = column.role == "quasi" and (not labels if manifest.kind != "multi" else bool(column.exact))
+            if bool(column.sets) != sets or bool(column.exact) != exact:
+                yield f"{info.name}: the column {column.name!r} is not of the form that this kind of release has."
+            if column.hierarchy is not None and (column.role != "quasi" or not _is_tree(column.hierarchy)):
+                yield f"{info.name}: {column.name!r} has a hierarchy that is not a tree, or has no use for one."
+            if column.domain is not None and column.role not in _NAMED:
+                yield f"{info.name}: the column {column.name!r} has no domain of its own."
+
+
+def _is_tree(lines: Sequence[Sequence[str]]) -> bool:
+    """Whether lines from leaf to root are as long as each other, and have different leaves and one root."""
+    even = bool(lines) and bool(lines[0]) and all(len(line) == len(lines[0]) for line in lines)
+    return even and len({line[0] for line in lines}) == len(lines) and len({line[-1] for line in lines}) == 1
+
+
+def _attributes(info: TableInfo, rows: pl.DataFrame) -> list[str]:
+    """The sensitive attributes that a table tells of."""
+    if info.named("attribute"):
+        return sorted(rows["attribute"].unique().drop_nulls())
+    return [column.attribute or column.name for column in info.named("sensitive")]
+
+
+def _rules_fit(manifest: Manifest, protected: set[str]) -> bool:
+    """Whether what rules protect stands somewhere, and each table that hides something hides something of theirs.
+
+    One table may show openly what another hides, and hide beside it what goes with it and no rule speaks of.
+    """
+    shown = {name for info in manifest.tables for role in ("quasi", "sensitive") for name in info.names(role)}
+    hidden = [info.names("sensitive") for info in manifest.tables if info.named("sensitive")]
+    return protected <= shown and not any(protected.isdisjoint(names) for names in hidden)
+
+
+def _numbers(manifest: Manifest, tables: Tables) -> Iterator[str]:
+    for info in manifest.tables:
+        rows = tables[info.name]
+        for column in info.columns:
+            if column.role == "group" and (rows[column.name] < 1).any():
+                yield f"{info.name}: a group has a number below 1."
+            if column.role == "group" and (rows[column.name] > manifest.rows).any():
+                yield f"{info.name}: a group has a number above the number of rows."
+            if column.role == "count" and not rows[column.name].is_between(1, manifest.rows).all():
+                yield f"{info.name}: a count is below 1 or above the number of rows."
+
+
+def unsaid(manifest: Manifest) -> Iterator[str]:
+    """What a release of such tables never stops, and this one does not say in `breaks`.
+
+    What attacks got is the publisher's word; these follow from what is published.
+    """
+    said = {item.partition(":")[0] for item in manifest.breaks}
+    several = len(manifest.parameters["l"]) > 1
+    side_by_side = any(len(info.named("sensitive")) > 1 for info in manifest.tables)
+    linked = side_by_side and manifest.parameters.get("linked", True) and manifest.kind in ("generalized", "bucketized")
+    follows = {
+        "membership": True,
+        "linkage": any(column.exact for column in _shown(manifest)),
+        "left-out rows": manifest.suppressed > 0,
+        "several rows of one person": bool(manifest.parameters.get("persons")),
+        "sensitive background knowledge": several and linked,
+        "several secrets": several and manifest.kind == "candidates",
+    }
+    words = {_about(sentence): sentence for sentence in (MEMBERSHIP, EXACT, LINKED)}
+    for name, must in follows.items():
+        if must and (name not in said or words.get(name, manifest.breaks[0]) not in manifest.breaks):
+            yield f"it does not say that it does not stop: {name}."
+    if any(_about(item) == _about(MEMBERSHIP) and item != MEMBERSHIP for item in manifest.breaks):
+        yield "of membership it says something else than that it is not hidden."
+    if len(manifest.breaks) > _SENTENCES or any(len(item) > _LETTERS for item in manifest.breaks):
+        yield f"breaks are more than {_SENTENCES} sentences, or one has more than {_LETTERS} letters."
+
+
+def _about(sentence: str) -> str:
+    return sentence.partition(":")[0]
+
+
+# claims -----------------------------------------------------------------------------------------------------------
+
+
+def _claims(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
+    known = attributes_named(manifest)
+    for claim in manifest.claims:
+        if claim.model not in (*_MODELS, "candidates", "posterior", "posterior-shares", "set-size", "k-anonymity"):
+            raise ReleaseError(f"The claim {claim.rule!r} ({claim.model}) is not one that any release can make.")
+        if claim.rule != claim_words(claim, manifest.kind):
+            yield f"the claim {claim.rule!r} is not what its fields say."
+        if (claim.k is None) == (claim.attribute is None) or (claim.k is None) == (claim.l is None):
+            yield f"the claim {claim.rule!r} is about neither rows nor an attribute."
+            return
+        if (claim.bound is not None) != (claim.model == "posterior-shares") or not 0 < (claim.bound or 1) <= 1:
+            yield f"the claim {claim.rule!r} has no bound between 0 and 1, or one that it does not speak of."
+        if (claim.c is not None) != (claim.model == "recursive"):
+            yield f"the claim {claim.rule!r} has a c that it does not speak of, or none where it needs one."
+        strange = sorted({*claim.adversary, *([claim.attribute] if claim.attribute else [])} - known)
+        if strange:
+            yield f"the claim {claim.rule!r} speaks of {strange[0]!r}, which is no attribute of the release."
+        if list(claim.adversary) != sorted({*claim.adversary} - {claim.attribute}):
+            yield f"the claim {claim.rule!r} does not say once, in order, what is known."
+        if claim.attribute is not None and not _same_l(claim, manifest.kind, ls):
+            yield f"the claim {claim.rule!r} has another l than the parameters."
+    if len(set(manifest.claims)) < len(manifest.claims):
+        yield "a claim is made twice."
+    yield from (_rules_claimed if manifest.kind == "multi" else _policy_claimed)(manifest, ls)
+
+
+def _rules_claimed(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
+    for name in ls:
+        if not any(claim.attribute == name for claim in manifest.claims):
+            yield f"nothing is claimed of {name}."
+    known = attributes_named(manifest)
+    for dependency in _parsed(Dependency, manifest.parameters.get("dependencies")):
+        if isinstance(dependency, str):
+            yield dependency
+        elif not dependency.attributes <= known:
+            yield f"the dependency {str(dependency)!r} speaks of something that is no attribute of the release."
+    for rule in _parsed(Rule, manifest.parameters.get("rules")):
+        if isinstance(rule, str):
+            yield rule
+        elif not known.issuperset({*rule.knows, rule.protects}):
+            yield f"the rule {str(rule)!r} speaks of something that is no attribute of the release."
+
+
+def _policy_claimed(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
+    """Whether the claims are those that follow from the policy, as the parameters tell of it: no fewer, no others.
+
+    Whoever knows every quasi attribute is always among the adversaries.
+    """
+    parameters = manifest.parameters
+    quasi = {column.name for info in manifest.tables for column in info.named("quasi")}
+    adversaries = [quasi, *({*names} for names in parameters.get("adversaries") or ())]
+    fewest = sum(len(ls) - sum(name in ls for name in known) for known in adversaries[1:])  # all of them different
+    if fewest > len(manifest.claims):
+        yield f"there are {len(manifest.claims):,} claims, fewer than there are adversaries and attributes to protect."
+        return
+    expected = {(frozenset(known), name) for known in adversaries for name in ls if name not in known}
+    said = list(_parsed(Rule, parameters.get("rules")))
+    yield from (rule for rule in said if isinstance(rule, str))
+    rules = [rule for rule in said if isinstance(rule, Rule)]
+    attributes = attributes_named(manifest)
+    for rule in rules:
+        if not attributes.issuperset({*rule.knows, rule.protects}) or quasi.issuperset(rule.knows):
+            yield f"the rule {str(rule)!r} is about no attribute of the release, or says nothing that is not said."
+    expected |= {(frozenset(rule.knows), rule.protects) for rule in rules if not quasi.issuperset(rule.knows)}
+    made = {(frozenset(claim.adversary), claim.attribute) for claim in manifest.claims if claim.attribute is not None}
+    for known, name in sorted(expected - made, key=lambda pair: (sorted(pair[0]), pair[1])):
+        yield f"nothing is claimed of {name} against whoever knows {', '.join(sorted(known)) or 'nothing'}."
+    for known, name in made - expected:
+        yield f"a claim about {name} against whoever knows {', '.join(sorted(known))} is not in the parameters."
+    sizes = [claim.k for claim in manifest.claims if claim.k is not None]
+    if sizes != ([parameters["k"]] if parameters.get("k") is not None else []):
+        yield "the size of groups that is claimed is not that of the parameters."
+    models = parameters.get("models") or {}
+    for claim in manifest.claims:
+        if claim.model in _MODELS and manifest.kind != "decomposed":
+            asked = models.get(claim.attribute, "frequency")
+            if asked != f"recursive {claim.c}" if claim.model == "recursive" else asked != claim.model:
+                yield f"the claim {claim.rule!r} has another model than the parameters."
+
+
+def _parsed(kind: type[_R], texts: object) -> Iterator[_R | str]:
+    """Rules or dependencies of the parameters; a sentence for what is none."""
+    if texts is not None and not isinstance(texts, (list, tuple)):
+        yield "parameters: rules and dependencies are lists of text."
+        return
+    for text in texts or ():
+        try:
+            yield kind.parse(text)
+        except (ValueError, TypeError):
+            yield f"parameters: {text!r} is neither a rule nor a dependency."
+
+
+def _same_l(claim: Claim, kind: str, ls: dict[str, int]) -> bool:
+    """Whether l is that of the parameters; a rule may ask for less."""
+    l = ls.get(claim.attribute or "")
+    if kind == "multi" and l is not None and claim.l is not None:
+        return 2 <= claim.l <= l
+    return l == claim.l

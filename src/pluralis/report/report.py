@@ -1,0 +1,150 @@
+"""The report that a data protection officer reads before signing a release.
+
+One page that needs nothing else: no script, font or picture from elsewhere. The same release gives the same text; no
+time, host, user or path is in it. It is private: it shows how often each value occurs in the original, and which groups
+are weakest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+from pluralis.attacks import Result
+from pluralis.attacks.adversary.exposure import Exposure
+from pluralis.auditing.verdict import Verdict
+from pluralis.metrics.loss import Loss
+from pluralis.policy.policy import Policy
+from pluralis.release.manifest import MANIFEST, README, Claim, Manifest
+from pluralis.report.charts import Html, table, tag
+from pluralis.report.claims import holds
+from pluralis.report.markup import count, defined, items, section, several, subtables, were
+from pluralis.report.policy import asked
+from pluralis.report.risk import weakest_groups, who_learns_what
+from pluralis.report.utility import lost
+
+HEAD = Html(
+    '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    '<meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">'
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+)
+
+
+def render_report(
+    policy: Policy,
+    manifest: Manifest,
+    verdict: Verdict,
+    loss: Loss,
+    notes: Sequence[str],
+    attacked: Sequence[Result] | None = None,
+    exposures: Sequence[Exposure] = (),
+) -> str:
+    """The whole page, as text; `attacked` is None where no attack was run."""
+    main = tag(
+        "main",
+        _headline(manifest, verdict, loss),
+        section("What was asked", *asked(policy, manifest)),
+        section("What holds", *holds(policy, manifest, verdict)),
+        who_learns_what(attacked),
+        section("What was lost", *lost(manifest, loss)),
+        weakest_groups(exposures, attacked is not None),
+        section("What this method does not stop", *_not_stopped(manifest, verdict), id_="open"),
+        section("Notes and handling", *_handling(manifest, verdict, notes)),
+    )
+    style = Html(files("pluralis.report").joinpath("report.css").read_text(encoding="utf-8"))
+    head = tag("head", HEAD, tag("title", "Release report"), tag("style", style))
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', main), lang='en')}\n"
+
+
+def _unjudged(manifest: Manifest, verdict: Verdict) -> list[Claim]:
+    judged = {finding.claim for finding in verdict.findings}
+    return [claim for claim in manifest.claims if claim.rule not in judged]
+
+
+def _may_go_out(manifest: Manifest, verdict: Verdict) -> bool:
+    judged = bool(manifest.claims) and not _unjudged(manifest, verdict)
+    return verdict.holds and judged and not manifest.test
+
+
+def _title(manifest: Manifest, verdict: Verdict) -> str:
+    claims = {claim.rule for claim in manifest.claims}
+    of_all = f"of {count(len(claims), 'claim')}"
+    if broken := sum(finding.claim in claims for finding in verdict.failures):
+        return f"{broken} {of_all} {'does' if broken == 1 else 'do'} not hold"
+    if unjudged := len(_unjudged(manifest, verdict)):
+        return f"{unjudged} {of_all} {were(unjudged)} not judged"
+    if not verdict.holds:
+        return "A check failed"
+    if not claims:
+        return "Nothing was promised"
+    return "Every claim holds" + (", but the key is not secret" if manifest.test else "")
+
+
+def _headline(manifest: Manifest, verdict: Verdict, loss: Loss) -> Html:
+    good = _may_go_out(manifest, verdict)
+    mark = tag("span", "✓" if good else "✗", class_="mark", aria_hidden="true")
+    left_out = count(manifest.suppressed, "row") if manifest.suppressed else "No row"
+    alike = "class of equal labels" if manifest.kind == "sliced" else "group"
+    groups = f" in {loss.groups:,} {several(alike, loss.groups)}" if manifest.kind != "candidates" else ""
+    if manifest.kind == "multi":
+        apart = f", in {count(loss.groups, 'group')}" if loss.groups else ""
+        groups = f" in {count(len(subtables(manifest)), 'table')}{apart}"
+    lead: list[str] = [f"{count(manifest.rows, 'row')}{groups}. "]
+    lead.append(f"{left_out} {were(manifest.suppressed or 1)} left out. ")
+    if good:
+        lead += ["Before you sign, read ", tag("a", "what this method does not stop", href="#open"), "."]
+    else:
+        lead.append(tag("b", "Do not hand this release out."))
+    test = " Everybody has that key, so this release protects nobody."
+    warning = tag("p", tag("b", "Made with the test key."), test, class_="warning")
+    facts = {
+        "Method": manifest.method,
+        "Variant": manifest.variant,
+        "Rows published": f"{manifest.rows:,}",
+        "Rows left out": f"{manifest.suppressed:,}",
+    }
+    return tag(
+        "header",
+        tag("p", "Release report", tag("span", "private"), class_="overline"),
+        tag("h1", mark, _title(manifest, verdict), class_=None if good else "bad"),
+        tag("p", *lead, class_="lead"),
+        *([warning] if manifest.test else []),
+        defined("facts", ((name, [tag("dd", said)]) for name, said in facts.items())),
+    )
+
+
+def _not_stopped(manifest: Manifest, verdict: Verdict) -> list[Html]:
+    breaks = list(dict.fromkeys([*manifest.breaks, *verdict.breaks]))
+    if not breaks:
+        return [tag("p", "No attack is listed. This does not prove that there is none.")]
+    items = []
+    for item in breaks:
+        title, colon, rest = item.partition(": ")
+        items.append(tag("li", tag("b", title), tag("span", rest)) if colon else tag("li", tag("span", item)))
+    said = "The claims speak of the adversaries listed above and of no others. These ways to learn more stay open:"
+    return [tag("p", said), tag("ul", *items, class_="breaks")]
+
+
+def _handling(manifest: Manifest, verdict: Verdict, notes: Sequence[str]) -> list[Html]:
+    hashes = ([tag("code", info.file), tag("code", info.sha256 or "not written yet")] for info in manifest.tables)
+    secret: list[list[str]] = [
+        [tag("b", "The key. "), "The random choices that protect people can be repeated with it."],
+        [tag("b", "The private folder. "), "This report, the audit and the measures tell of the original."],
+        [tag("b", "The original table.")],
+    ]
+    keep = "Use the same key for the next release of this table: releases under two keys can be intersected."
+    out = "Nothing. This release must not be handed out."
+    if _may_go_out(manifest, verdict):
+        out = f"The release folder, whole and unchanged: {MANIFEST}, {README} and the tables below."
+    signature = (tag("p", name, tag("span")) for name in ("Decision", "Name", "Date and signature"))
+    return [
+        tag("h3", "Notes from reading"),
+        *(items([note] for note in notes) or [tag("p", "Nothing was noted.")]),
+        tag("h3", "Keep secret"),
+        *items(secret),
+        tag("p", keep),
+        tag("h3", "Hand out"),
+        tag("p", out),
+        table("What was audited", ["File", "SHA-256"], hashes),
+        tag("div", *signature, class_="signature"),
+    ]

@@ -1,0 +1,408 @@
+"""The table as methods and kernels see it: integer codes with dictionaries and hierarchies.
+
+Codes follow the domain order (numbers by size, text by code point, the missing value last), and rows stand in
+canonical order, sorted by what they hold. So nothing that is decided on a Table can depend on how the input was
+ordered.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import polars.selectors as cs
+
+from pluralis.errors import InputError, PolicyError
+from pluralis.kernels.order import unpacked
+from pluralis.policy.attributes import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs
+from pluralis.policy.policy import Policy
+from pluralis.table.canonical import canonical
+from pluralis.table.dictionaries import is_text, narrow
+from pluralis.table.hierarchies import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
+from pluralis.table.labels import interval_label, number_text
+from pluralis.table.parquet_files import ParquetFile
+from pluralis.table.spelling import said_twice
+
+Codes = npt.NDArray[np.int32]
+Values = Sequence[str] | Sequence[int] | Sequence[float]  # numbers as an array, in a quarter of the memory
+MANY_ROWS = 100  # of one person, on average: a column with fewer values names no people
+
+
+@dataclass(frozen=True)
+class Column:
+    """One attribute: a code per row, and what the codes stand for."""
+
+    name: str
+    role: str
+    type: str
+    codes: Codes
+    values: Values
+    has_missing: bool = False
+    hierarchy: Hierarchy | None = None
+    leaf_of: Codes | None = None
+    weight: float = 1.0
+
+    def as_role(self, role: str) -> Column:
+        """The same column in another role: what is not quasi is not generalised; bins that are, are text like any."""
+        if role != "quasi":
+            return replace(self, role=role, hierarchy=None, leaf_of=None)
+        if self.is_number or all(str(a) < str(b) for a, b in pairwise(self.values)):
+            return replace(self, role=role)
+        order = sorted(range(len(self.values)), key=lambda code: str(self.values[code]))
+        place = np.empty(self.size, np.int32)
+        place[[*order, *range(len(order), self.size)]] = np.arange(self.size)
+        return replace(self, role=role, codes=place[self.codes], values=tuple(str(self.values[code]) for code in order))
+
+    @property
+    def size(self) -> int:
+        """The number of codes, the missing value included."""
+        return len(self.values) + self.has_missing
+
+    @property
+    def is_number(self) -> bool:
+        return self.type == "number"
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many rows hold each code."""
+        return np.bincount(self.codes, minlength=self.size).astype(np.int64)
+
+    @cached_property
+    def series(self) -> pl.Series:
+        """What each code is published as, a missing value as null."""
+        kind = pl.String if not self.is_number else None if len(self.values) else pl.Int64
+        values = pl.Series(self.name, self.values, dtype=kind)
+        return values.extend_constant(None, 1) if self.has_missing else values
+
+    @cached_property
+    def coded(self) -> pl.Series:
+        """The same in little memory, text as codes."""
+        return narrow(self.series)
+
+    def published(self, rows: npt.NDArray[np.int64]) -> pl.Series:
+        """The values of some rows, as they are, text as codes."""
+        return self.coded.gather(self.codes[rows])
+
+    def text(self, code: int) -> str:
+        """A code as a person would write it."""
+        if code >= len(self.values):
+            return "(missing)"
+        value = self.values[code]
+        return value if isinstance(value, str) else number_text(value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Encoded rows in canonical order."""
+
+    columns: dict[str, Column]
+    rows: int
+    person: Codes | None = None
+    people: pl.Series | None = None  # who each code of `person` is
+    dropped: int = 0  # rows without one of the values of `gaps`
+    gaps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def named(self, role: str) -> list[Column]:
+        return [column for column in self.columns.values() if column.role == role]
+
+    def projected(
+        self, known: Iterable[str], secrets: Iterable[str], rows: npt.NDArray[np.int64] | None = None
+    ) -> Table:
+        """Some columns of some rows as a table of its own: these quasi, those sensitive, rows in canonical order."""
+        names = {**dict.fromkeys(known, "quasi"), **dict.fromkeys(secrets, "sensitive")}
+        columns = {name: self.columns[name].as_role(role) for name, role in names.items()}
+        codes = [column.codes for column in columns.values()] + ([self.person] if self.person is not None else [])
+        ordered = _in_canonical_order([line if rows is None else line[rows] for line in codes])
+        return replace(
+            self,
+            columns={name: replace(columns[name], codes=line) for name, line in zip(columns, ordered, strict=False)},
+            rows=ordered[0].size,
+            person=None if self.person is None else ordered[-1],
+        )
+
+    @property
+    def quasi(self) -> list[Column]:
+        return self.named("quasi")
+
+    @property
+    def sensitive(self) -> list[Column]:
+        return self.named("sensitive")
+
+
+class Clean(NamedTuple):
+    """A frame as its policy reads it: one spelling of each value, gaps as null. Rows stand as they stood."""
+
+    columns: pl.DataFrame
+    person: pl.Series | None
+    notes: tuple[str, ...]
+
+    def small(self) -> pl.DataFrame:
+        """The columns, whole numbers in no more bytes than they need."""
+        return self.columns.with_columns(column.shrink_dtype() for column in self.columns.select(cs.integer()))
+
+
+def encode(frame: pl.DataFrame, policy: Policy) -> Table:
+    """Check a frame against its policy and turn it into codes.
+
+    >>> policy = Policy.of({"version": 1, "attributes": {"age": {"role": "quasi", "type": "number"},
+    ...                                                  "disease": {"role": "sensitive", "l": 2}}})
+    >>> table = encode(pl.DataFrame({"disease": ["flu", "hiv"], "age": [40, 30]}), policy)
+    >>> list(table["age"].values), table["age"].codes.tolist(), table["disease"].codes.tolist()
+    ([30, 40], [0, 1], [1, 0])
+    """
+    return encode_clean(clean(frame, policy), policy)
+
+
+def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
+    """Check a frame against its policy and read its columns as it says, one by one: most take less memory then."""
+    policy.check_columns(frame.columns)
+    if frame.height == 0:
+        raise InputError("The table has no rows. There is nothing to publish.")
+    notes: list[str] = []
+    columns = [canonical(frame[name], a, policy.missing, notes, in_codes=True) for name, a in _used(policy).items()]
+    for column in columns:
+        _refuse_one_value_twice(column, policy)
+    person = None
+    if policy.person is not None:
+        person = canonical(frame[policy.person], Attribute(role="identifier", case="keep"), policy.missing, notes)
+        if person.null_count():
+            raise InputError(
+                f"The person column {policy.person!r} is missing in {person.null_count():,} rows. Fill it or "
+                "leave those rows out."
+            )
+    _warn_of_repeated_people(frame, policy, notes)
+    return Clean(pl.DataFrame(columns), person, tuple(notes))
+
+
+def _refuse_one_value_twice(column: pl.Series, policy: Policy) -> None:
+    """Refuse a protected column of text in which one number stands in two ways: they would count as two values."""
+    attribute = policy.columns[column.name]
+    protected = attribute.role == "sensitive" or any(rule.protects == column.name for rule in policy.rules)
+    if not protected or not is_text(column.dtype) or attribute.case == "keep":
+        return
+    twice = said_twice(column.unique().drop_nulls().cast(pl.String), fold_case=True)
+    if twice:
+        raise InputError(
+            f"{column.name!r} holds {twice[0]!r} and {twice[1]!r}, which are one number, or overlap, and would count "
+            "as two values. Set type: number, or case: keep if they are codes that mean different things."
+        )
+
+
+def encode_clean(source: Clean, policy: Policy) -> Table:
+    """The codes of a clean frame."""
+    frame, person, notes = source.columns, source.person, list(source.notes)
+    used = _used(policy)
+    keep = _rows_with_secrets(frame, used, notes)
+    dropped = frame.height - int(keep.sum())
+    if dropped == frame.height:
+        raise InputError("Every row misses a sensitive value. There is nothing to publish.")
+    columns = {
+        name: _encode_column(frame[name].filter(keep) if dropped else frame[name], attribute, policy)
+        for name, attribute in used.items()
+    }
+    people, names = (None, None) if person is None else _ranks(person.filter(keep) if dropped else person)
+    rows = frame.height - dropped
+    by_role = sorted(columns.values(), key=lambda column: ("quasi", "plain", "sensitive").index(column.role))
+    ordered = _in_canonical_order([*(column.codes for column in by_role), *([people] if people is not None else [])])
+    codes = dict(zip((column.name for column in by_role), ordered, strict=False))
+    return Table(
+        columns={name: replace(column, codes=codes[name]) for name, column in columns.items()},
+        rows=rows,
+        person=None if people is None else ordered[-1],
+        people=names,
+        dropped=dropped,
+        gaps=tuple(name for name in used if used[name].role == "sensitive" and frame[name].null_count()),
+        notes=tuple(notes),
+    )
+
+
+def _used(policy: Policy) -> dict[str, Attribute]:
+    """The attributes that may be published."""
+    return {name: attribute for name, attribute in policy.columns.items() if attribute.role != "identifier"}
+
+
+def _rows_with_secrets(frame: pl.DataFrame, used: dict[str, Attribute], notes: list[str]) -> pl.Series:
+    """Which rows have every sensitive value, after what the policy says about missing ones."""
+    keep = pl.repeat(True, frame.height, eager=True)
+    for name, attribute in used.items():
+        gaps = frame[name].is_null()
+        if attribute.role != "sensitive" or not gaps.any():
+            continue
+        count = int(gaps.sum())
+        if isinstance(attribute.if_missing, MissingAs):
+            raise PolicyError(
+                f"attributes.{name}.if_missing: a number cannot be {attribute.if_missing.as_!r}. Use drop."
+            )
+        if attribute.if_missing == "drop":
+            keep = keep & ~gaps
+            notes.append(f"{name}: {count:,} rows without a value left out.")
+        else:
+            raise InputError(
+                f"{name!r} is sensitive and missing, {count:,} times (first: row {int(gaps.arg_true()[0]) + 1}). Add "
+                "if_missing: drop to leave them out, or if_missing: {as: unknown} to make it a value."
+            )
+    return keep
+
+
+def _warn_of_repeated_people(frame: pl.DataFrame | ParquetFile, policy: Policy, notes: list[str]) -> None:
+    """Say so where an identifier shows that people have several rows and the policy names no person column."""
+    if policy.person is not None:
+        return
+    for name in policy.named("identifier"):
+        different = frame[name].n_unique()
+        repeated = frame.height - different
+        if repeated and MANY_ROWS * different > frame.height:
+            notes.append(
+                f"{name}: {repeated:,} rows repeat an earlier identifier. If it names people, add `person: "
+                f"{name}` so that "
+                "no group holds two rows of one person."
+            )
+
+
+def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> Column:
+    name = series.name
+    whole = series.dtype.is_integer() and (attribute.bin is None or float(attribute.bin).is_integer())
+    if attribute.bin is not None:
+        _require_digits(series, attribute.bin)
+        series = _bin_starts(series.cast(pl.Float64), attribute.bin)
+    codes, domain = _ranks(series)
+    has_missing = series.null_count() > 0
+    number = attribute.type == "number" and attribute.bin is None
+    values = _values(domain) if attribute.bin is None else _bin_labels(domain.to_list(), attribute.bin, whole)
+    hierarchy, leaf_of = _hierarchy_for(name, values, has_missing, attribute, policy)
+    return Column(
+        name=name,
+        role=str(attribute.role),
+        type="number" if number else "text",
+        codes=codes,
+        values=values,
+        has_missing=has_missing,
+        hierarchy=hierarchy,
+        leaf_of=leaf_of,
+        weight=attribute.weight,
+    )
+
+
+def _values(domain: pl.Series) -> Values:
+    if domain.dtype == pl.String:
+        return tuple(domain.to_list())
+    return array("q" if domain.dtype.is_integer() else "d", domain.to_numpy().tobytes())
+
+
+def _ranks(series: pl.Series) -> tuple[Codes, pl.Series]:
+    """The place of each value in its sorted domain, nulls last, and the domain."""
+    if isinstance(series.dtype, pl.Enum):
+        codes = series.to_physical()
+        if codes.n_unique() == series.dtype.categories.len():
+            return codes.cast(pl.Int32).to_numpy(), series.dtype.categories.rename(series.name)
+        series = series.cast(pl.String)  # rows were left out, and values with them
+    if series.dtype == pl.Int64 and not series.null_count():
+        numbers = series.to_numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < 2 * series.len():  # a place for every number between: no need to sort
+            offsets = numbers - low
+            held = np.zeros(high - low + 1, np.bool_)
+            held[offsets] = True
+            return (np.cumsum(held, dtype=np.int32) - 1)[offsets], pl.Series(series.name, np.flatnonzero(held) + low)
+    domain = series.unique().drop_nulls().sort()
+    if domain.len() >= 2**31 - 1:
+        raise InputError(f"{series.name!r} has more than 2^31 different values. Round or bin it.")
+    if series.dtype == pl.String:
+        ranks = series.cast(pl.Enum(domain)).to_physical()
+    else:
+        ranks = domain.search_sorted(series.fill_null(domain[0] if domain.len() else 0))
+        ranks = ranks.set(series.is_null(), domain.len()) if series.null_count() else ranks
+    return ranks.fill_null(domain.len()).cast(pl.Int32).to_numpy().astype(np.int32), domain
+
+
+def _require_digits(numbers: pl.Series, width: float) -> None:
+    """Refuse bins that are finer than the numbers are written."""
+    largest = float(numbers.cast(pl.Float64).abs().max() or 0.0)  # type: ignore[arg-type]
+    if largest >= 2**53 * width:
+        raise PolicyError(
+            f"attributes.{numbers.name}.bin: {width:g} is finer than the digits of {largest:g}, which is a value of "
+            "the column. Use a wider bin, or none."
+        )
+
+
+def _bin_starts(numbers: pl.Series, width: float) -> pl.Series:
+    """Where the bin of each number begins, without the last digits that division leaves.
+
+    >>> _bin_starts(pl.Series([0.7, 2.3, 0.65]), 0.1).to_list()
+    [0.7, 2.3, 0.6]
+    """
+    digits = max(0, -int(Decimal(str(width)).as_tuple().exponent))
+    low = ((numbers / width).floor() * width).round(digits)
+    low = pl.select(pl.when(low > numbers).then((low - width).round(digits)).otherwise(low)).to_series()
+    above = (low + width).round(digits)
+    return pl.select(pl.when(above <= numbers).then(above).otherwise(low)).to_series().rename(numbers.name)
+
+
+def _bin_labels(lows: list[float], width: float, whole: bool) -> tuple[str, ...]:
+    """The interval that begins at each of `lows`; whole numbers get intervals that do not touch.
+
+    >>> _bin_labels([0.0, 500.0], 500, True)
+    ('[0, 499]', '[500, 999]')
+    """
+    return tuple(
+        interval_label(int(v), int(v + width - 1)) if whole else interval_label(v, float(f"{v + width:.12g}"))
+        for v in lows
+    )
+
+
+def _hierarchy_for(
+    name: str, values: Values, has_missing: bool, attribute: Attribute, policy: Policy
+) -> tuple[Hierarchy | None, Codes | None]:
+    """The column's tree, and the leaf that each code is."""
+    spec = attribute.hierarchy
+    if spec is None or not values:
+        return None, None
+    if isinstance(spec, FileHierarchy):
+        tree = read_hierarchy(policy.folder / spec.file)
+    elif isinstance(spec, MaskHierarchy):
+        tree = mask_hierarchy([str(value) for value in values], spec.mask, name)
+    else:
+        assert isinstance(spec, IntervalHierarchy)
+        tree = interval_hierarchy([v for v in values if not isinstance(v, str)], spec.intervals, spec.start, name)
+    place = {leaf: i for i, leaf in enumerate(tree.leaves)}
+    leaf_of = []
+    for value in values:
+        label = value if isinstance(value, str) else number_text(value)
+        if label not in place:
+            where = spec.file if isinstance(spec, FileHierarchy) else f"the hierarchy of {name!r}"
+            raise InputError(f"{where} has no line for {label!r}, which {name!r} holds. Add it.")
+        leaf_of.append(place[label])
+    if has_missing:
+        leaf_of.append(len(tree.leaves))
+        tree = tree.with_missing()
+    return tree, np.array(leaf_of, dtype=np.int32)
+
+
+def _in_canonical_order(codes: list[Codes]) -> list[Codes]:
+    """The columns with their rows in order, first column first.
+
+    Quasi attributes come first: rows of a table that shows nothing else are then in order already.
+    """
+    sizes = [int(column.max(initial=0)) + 1 for column in codes]
+    if math.prod(sizes) >= 2**63:  # too many combinations for one number each
+        frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
+        return [column.to_numpy() for column in frame.sort(frame.columns)]
+    packed = np.zeros(codes[0].size, np.int64)
+    for column, size in zip(codes, sizes, strict=True):
+        packed *= size
+        packed += column
+    packed.sort()
+    return [unpacked(packed, size) for size in reversed(sizes)][::-1]
