@@ -46,9 +46,8 @@ def policy(method: str) -> Any:
 
 def make(method: str, folder: str, rows: int) -> None:
     """Publish, in this process."""
-    from pluralis.publishing.pipeline import publish
-
     from pluralis.datasets.hospital import hospital_discharges
+    from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
 
     publish(hospital_discharges(rows=rows), policy(method), key=Key.new(), attacks=False).save(folder)

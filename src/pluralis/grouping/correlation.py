@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pluralis.grouping.medoids import clusters, medoids, silhouette
 from pluralis.table.encoding import Column
 
 Codes = npt.NDArray[np.integer]
@@ -98,16 +99,6 @@ def correlations(columns: Sequence[Column]) -> npt.NDArray[np.float64]:
 
 
 def _medoids(distances: npt.NDArray[np.float64], count: int) -> tuple[list[int], float]:
-    """(the cluster of each column, mean silhouette); PAM begins with its BUILD step, so nothing is drawn.
-
-    BUILD stops early where all columns lie at distance 0 from a medoid; then the largest clusters give columns away.
-    """
-    import kmedoids
-
-    found = kmedoids.pam(distances, count, init="build")
-    labels = found.labels.astype(np.int64)
-    labels[found.medoids] = np.arange(len(found.medoids))  # of two medoids at distance 0, each is in its own cluster
-    for label in range(len(found.medoids), count):
-        labels[np.flatnonzero(labels == np.bincount(labels).argmax())[-1]] = label
-    silhouette, _ = kmedoids.silhouette(distances, labels, n_cpu=1)
-    return labels.tolist(), float(silhouette)
+    """(the cluster of each column, mean silhouette)."""
+    labels = clusters(distances, medoids(distances, count))
+    return labels.tolist(), silhouette(distances, labels)
