@@ -28,6 +28,7 @@ bench: $(VENV)/.warm
 	$(BIN)/python -m benchmarks.queries
 	$(BIN)/python -m benchmarks.attacks
 	$(BIN)/python -m benchmarks.persons
+	$(BIN)/python -m benchmarks.audit
 
 # An hour of each fuzzer, or SECONDS in all. Cases that fail are written to fuzz/found; SEED repeats a run.
 fuzz: $(VENV)/.warm

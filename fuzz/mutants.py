@@ -41,13 +41,17 @@ MULTI = ("tests/test_audit_multi.py", "tests/property/test_normal_form.py")
 FORGED = (
     "tests/fault/test_domains.py",
     "tests/fault/test_forged_names.py",
+    "tests/fault/test_forged_words.py",
     "tests/fault/test_forged_bytes.py",
     "tests/fault/test_misleading_files.py",
     "tests/test_audit.py",
 )
+BELONGING = ("tests/property/test_belonging.py", "tests/test_coverage.py")
 SETS = ("tests/test_audit_tables.py", "tests/property/test_candidates.py")
 TESTS: dict[str, tuple[str, ...]] = {
     "audit/__init__": (*AUDIT, *READING),
+    "audit/assignment": BELONGING,
+    "audit/belonging": BELONGING,
     "audit/bucketized": AUDIT,
     "audit/candidates": SETS,
     "audit/coded": SETS,
@@ -62,13 +66,18 @@ TESTS: dict[str, tuple[str, ...]] = {
     "audit/normal_form": MULTI,
     "audit/product_worlds": SETS,
     "audit/projection": ("tests/test_coverage.py", *AUDIT),
-    "audit/sets": ("tests/fault/test_addition.py", "tests/property/test_addition.py"),
+    "audit/sets": (
+        "tests/fault/test_addition.py",
+        "tests/fault/test_addition_promise.py",
+        "tests/property/test_addition.py",
+    ),
     "audit/shares": ("tests/fault/test_addition_promise.py",),
     "audit/sliced": (*AUDIT, "tests/property/test_worlds_tables.py"),
     "audit/transport": SETS,
     "audit/verdict": AUDIT,
     "domains": FORGED,
     "form": (*FORGED, *MULTI),
+    "parameters": FORGED,
     "parquet_layout": FORGED,
     "reading": FORGED,
     "release": (*FORGED, *READING, *AUDIT, "tests/fault/test_reading.py", "tests/property/test_reading.py"),

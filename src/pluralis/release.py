@@ -7,9 +7,11 @@ input, path, time, host or row number.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -68,7 +70,7 @@ def claim_words(claim: Claim, kind: str) -> str:
         "frequency": f"{name} at most 1/{l}",
         "distinct": f"{name} at least {l} different values",
         "entropy": f"{name} entropy at least log {l}",
-        "recursive": f"{name} recursive ({claim.c or 0:g},{l})-diversity",
+        "recursive": f"{name} recursive ({number_text(claim.c or 0)},{l})-diversity",
         "unique-distinct": f"{name} {l} values, each once",
         "candidates": f"at least {l} values of {name} remain possible",
         "posterior": f"{name} at most 1/{l} by the published weights",
@@ -246,6 +248,20 @@ class Release:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {frame.height:,} × {frame.width}" for name, frame in self.tables.items())
         return f"Release({self.manifest.method}, {self.kind}; {sizes})"
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """For each table the name of its file, of small letters, digits and `_`; where names become alike, with a number.
+
+    >>> file_names(["quasi", "sensitive_marital status", "sensitive_marital_status"])
+    ['quasi', 'sensitive_marital_status', 'sensitive_marital_status_2']
+    """
+    plain = [re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in names]
+    files: list[str] = []
+    for name in plain:
+        numbered = (f"{name.rstrip('_')}_{i}" for i in count(2))
+        files.append(name if name not in files else next(file for file in numbered if file not in (*plain, *files)))
+    return files
 
 
 def sorting(names: Iterable[str]) -> list[str]:
