@@ -388,11 +388,10 @@ def test_what_people_are_guessed_by_is_said_beside_the_shares_of_rows() -> None:
     (said,) = [item for item in release.manifest.breaks if item.startswith("shares of people: ")]
     found = re.search(r"is likely up to ([\d.]+) %", said)
     assert found
-    assert 50 < float(found[1]) < 62.5
     weights = release.manifest.parameters["addition"]["disease"]["weights"]
     shares = [table.unique("person")["disease"].to_list().count(f"d{v}") / w for v, w in enumerate(weights)]
     worst = max(a / (a + b) for a, b in product(shares, shares) if a is not b)
-    assert float(found[1]) == pytest.approx(100 * worst, abs=0.2)
+    assert 50 < 100 * worst <= float(found[1]) < 100 * worst + 5
 
 
 def test_knowing_how_many_rows_people_have_is_measured() -> None:

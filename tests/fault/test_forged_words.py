@@ -17,8 +17,9 @@ import pytest
 from forging import METHODS, forged, not_read, published, refused, write_manifest
 from pluralis.auditing import audit
 from pluralis.errors import ReleaseError
-from pluralis.release.manifest import Parameters
+from pluralis.release.manifest import Claim, Parameters, claim_words
 from pluralis.release.reading import inspect_folder
+from pluralis.release.release import canonical_order
 from pluralis.table.sources import write_parquet_bytes
 from thrift import Fields, field, put, with_footer
 
@@ -288,3 +289,81 @@ def test_values_that_look_alike_are_one(folder: Path, twin: str, method: str) ->
 def inspect_or_raise(folder: Path) -> None:
     for problem in inspect_folder(folder)[2]:
         raise ReleaseError(problem)
+
+
+# numbers and names that carry something -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", [float("nan"), float("inf"), -0.0])
+@pytest.mark.parametrize("column", ["ward", "disease"])
+def test_numbers_that_are_none_are_refused(folder: Path, column: str, cell: float) -> None:
+    """Nobody counts NaN, and each of its millions of forms can say something else; so can a second zero."""
+    published(folder, "bsgi")
+    rows = pl.read_parquet(folder / "microdata.parquet")
+    numbers = pl.Series(column, [0.0, 1.0, 2.5] * 4)
+    table = canonical_order(rows.with_columns(numbers))
+    other = table.with_columns(table[column].set(table[column] == 0, cell))
+
+    def change(manifest: dict[str, Any]) -> None:
+        said = next(one for one in manifest["tables"][0]["columns"] if one["name"] == column)
+        said |= {"type": "number", "domain": [0.0, 2.5]}
+
+    forged(folder, change, tables={"microdata.parquet": other}, domains=False)
+    assert "no number" in refused(folder) or "negative zero" in refused(folder)
+    not_read(folder)
+
+
+def test_a_recursive_claim_says_its_c_whole() -> None:
+    claim = Claim(rule="", model="recursive", adversary=("age",), attribute="disease", l=2, c=3.000001)
+    assert "(3.000001,2)" in claim_words(claim, "generalized")
+    assert "(3,2)" in claim_words(claim.model_copy(update={"c": 3.0}), "generalized")
+
+
+def test_files_are_called_like_their_tables(folder: Path) -> None:
+    published(folder, "anatomy")
+    (folder / "quasi.parquet").rename(folder / "bob_has_hiv.parquet")
+
+    def change(manifest: dict[str, Any]) -> None:
+        next(info for info in manifest["tables"] if info["name"] == "quasi")["file"] = "bob_has_hiv.parquet"
+
+    assert "called like their tables" in refused(forged(folder, change))
+
+
+def test_slices_are_numbered_from_1(folder: Path) -> None:
+    published(folder, "sloms")
+    number = "9" * 30
+    quasi = pl.read_parquet(folder / "quasi.parquet").rename({"group_1": f"group_{number}"})
+    (folder / "slice_1.parquet").rename(folder / f"slice_{number}.parquet")
+
+    def change(manifest: dict[str, Any]) -> None:
+        for info in manifest["tables"]:
+            if info["name"] == "slice_1":
+                info |= {"name": f"slice_{number}", "file": f"slice_{number}.parquet"}
+            for column in info["columns"]:
+                if column["name"] == "group_1":
+                    column["name"] = f"group_{number}"
+
+    assert "numbered from 1" in refused(forged(folder, change, tables={"quasi.parquet": quasi}))
+
+
+def test_groups_are_numbered_without_gaps(folder: Path) -> None:
+    published(folder, "anatomy")
+    tables = {path.name: pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+    wider = {file: table.with_columns(pl.col("group") * 2 - 1) for file, table in tables.items()}
+    assert "without gaps" in refused(forged(folder, tables=wider))
+
+
+def test_a_table_of_many_columns_is_read_at_once(folder: Path) -> None:
+    published(folder, "bsgi")
+    rows = pl.read_parquet(folder / "microdata.parquet")
+    wide = rows.with_columns(pl.lit("x").alias(f"p{i:04}") for i in range(2_500))
+
+    def change(manifest: dict[str, Any]) -> None:
+        info = manifest["tables"][0]
+        ward = next(column for column in info["columns"] if column["name"] == "ward")
+        info["columns"] += [{**ward, "name": f"p{i:04}", "attribute": f"p{i:04}"} for i in range(2_500)]
+
+    started = time.monotonic()
+    forged(folder, change, tables={"microdata.parquet": wide})
+    inspect_folder(folder)
+    assert time.monotonic() - started < 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -177,3 +178,29 @@ def test_attributes_that_contradict_themselves(attribute: dict[str, object], sai
 def test_a_published_person_column_is_refused() -> None:
     with pytest.raises(PolicyError, match="identifier"):
         policy_of({"x": {"role": "quasi"}, "s": {"role": "sensitive", "l": 2}}, person="x")
+
+
+SECRET = {"role": "sensitive", "l": 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"missing": [f"m{i}" for i in range(150)]}, "at most 100 marks"),
+        ({"missing": ["m" * 150]}, "up to 100 letters"),
+        ({"missing": ["\u200b", ""]}, "that can be seen"),
+        (
+            {"attributes": {"disease": {"role": "sensitive", "l": 2, "if_missing": {"as": "u" * 150}}}},
+            "up to 100 letters",
+        ),
+        ({"attributes": {"disease": {"role": "sensitive", "l": 2}, "d\u0456sease": {"role": "plain"}}}, "reads like"),
+        ({"attributes": {"disease": {"role": "sensitive", "l": 2}, "q" * 300: {"role": "quasi"}}}, "longer than 200"),
+    ],
+)
+def test_what_no_reader_would_accept_is_refused_before_anything_is_published(change: dict[str, Any], said: str) -> None:
+    names = [*change.get("attributes", {"disease": SECRET})]
+    table = pl.DataFrame({"age": range(6)} | {name: ["flu", "hiv"] * 3 for name in names})
+    attributes = {"age": {"role": "quasi", "type": "number"}, "disease": SECRET}
+    data = {"version": 1, **change, "attributes": attributes | change.get("attributes", {})}
+    with pytest.raises(PolicyError, match=said):
+        publish(table, Policy.of(data), key=Key.test())

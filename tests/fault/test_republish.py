@@ -120,8 +120,8 @@ def test_only_methods_that_keep_what_rows_were_given_may_go_on(folder: Path, met
     for table in (pl.concat([FEW, ONE_MORE]), FEW.head(119), corrected):
         again = made(table, policy(method, 2), folder)
         if method in KEEPS:
-            if table is corrected:  # rows are known by all that they hold: the same row cannot be told from two others
-                with pytest.raises(OutputError, match="some rows are no longer there, and others are new"):
+            if table.height < 121:  # rows are known by all that they hold: one that is gone may come back as another
+                with pytest.raises(OutputError, match="some of its rows are no longer there"):
                     again.save(folder, replace=True)
                 continue
             again.save(folder, replace=True)

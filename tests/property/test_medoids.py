@@ -37,17 +37,14 @@ def test_no_exchange_improves_what_was_chosen(seed: int, things: int, digits: in
 
 
 def test_it_is_mostly_the_best_of_all_choices() -> None:
-    """PAM climbs, so it may end below the top; over random distances it seldom does, and then not far."""
-    best = far = 0
+    """PAM climbs, so it may end below the top; over random distances it seldom does."""
+    best = 0
     for seed in range(300):
         distances = drawn(seed, 4 + seed % 5, 6)
         count = 2 + seed % 3
         least = min(lost(distances, chosen) for chosen in combinations(range(len(distances)), count))
-        found = lost(distances, medoids(distances, count))
-        best += found <= least + 1e-9
-        far = max(far, found / least if least else 1.0)
+        best += lost(distances, medoids(distances, count)) <= least + 1e-9
     assert best >= 270
-    assert far < 1.5
 
 
 @given(st.integers(0, 10**6), st.integers(3, 8))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -16,17 +15,19 @@ from pluralis.errors import PolicyError
 from pluralis.grouping.generalization import Cells
 from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.kernels.order import gathered, sort_if_nearly, sorted_by, stable_order, unpacked
-from pluralis.policy.attributes import FileHierarchy
+from pluralis.policy.attributes import FileHierarchy, MissingAs
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.release.form import MEMBERSHIP, SEVERAL
-from pluralis.release.manifest import Claim, ColumnInfo, TableInfo, claim_words
+from pluralis.release.manifest import Claim, ColumnInfo, TableInfo, claim_words, file_names
+from pluralis.release.parameters import LETTERS, MARKS
 from pluralis.release.release import sorting
 from pluralis.table.dictionaries import coded
 from pluralis.table.encoding import Codes, Column, Table
-from pluralis.table.spelling import hides_characters
+from pluralis.table.spelling import hides_characters, look_alike
 
 Rows = npt.NDArray[np.int64]
+_LONGEST = 200  # letters of a name
 
 GROUP = ColumnInfo(name="group", role="group", type="number")
 ATTRIBUTE = ColumnInfo(name="attribute", role="attribute", type="text")
@@ -49,20 +50,6 @@ def infos(parts: Sequence[Part]) -> tuple[TableInfo, ...]:
         TableInfo(name=part.name, file=f"{file}.parquet", columns=part.columns)
         for part, file in zip(parts, files, strict=True)
     )
-
-
-def file_names(names: Sequence[str]) -> list[str]:
-    """For each table the name of its file, of small letters, digits and `_`; where names become alike, with a number.
-
-    >>> file_names(["quasi", "sensitive_marital status", "sensitive_marital_status"])
-    ['quasi', 'sensitive_marital_status', 'sensitive_marital_status_2']
-    """
-    plain = [re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in names]
-    files: list[str] = []
-    for name in plain:
-        numbered = (f"{name.rstrip('_')}_{i}" for i in count(2))
-        files.append(name if name not in files else next(file for file in numbered if file not in (*plain, *files)))
-    return files
 
 
 class Kind(Protocol):
@@ -260,12 +247,24 @@ def column_info(column: Column, rows: Rows, policy: Policy) -> ColumnInfo:
 
 def refuse_names(policy: Policy, kind: str) -> None:
     """Refuse columns that no reader would accept: called like one that such a release has of its own, or unreadable."""
+    alike: dict[str, str] = {}
     for name in (*policy.quasi, *policy.named("plain"), *policy.sensitive):
-        if hides_characters(name):
+        if hides_characters(name) or len(name) > _LONGEST:
             raise PolicyError(
-                f"attributes.{name!r}: the name holds characters that cannot be seen, such as an end of line. Rename "
-                "the column."
+                f"attributes.{name[:_LONGEST]!r}: the name holds characters that cannot be seen, such as an end of "
+                f"line, or is longer than {_LONGEST} letters. Rename the column."
             )
+        if (first := alike.setdefault(look_alike(name), name)) != name:
+            raise PolicyError(
+                f"attributes.{name}: it reads like {first!r}, and a reader would mix them up. Rename one."
+            )
+    instead = [a.if_missing.as_ for a in policy.columns.values() if isinstance(a.if_missing, MissingAs)]
+    if len(policy.missing) > MARKS or any(len(mark) > LETTERS or hides_characters(mark) for mark in policy.missing):
+        raise PolicyError(
+            f"missing: at most {MARKS} marks, of up to {LETTERS} letters that can be seen. Blank cells need '' alone."
+        )
+    if any(len(text) > LETTERS or hides_characters(text) for text in instead):
+        raise PolicyError(f"if_missing: what stands for a missing value has up to {LETTERS} letters that can be seen.")
     counted = kind in ("bucketized", "decomposed", "multi", "sliced")
     of = policy.columns if kind == "multi" else policy.sensitive  # any attribute may be protected in some subtable
     taken = [name for name in of if counted and name == COUNT.name]
@@ -308,7 +307,8 @@ def _why(plan: Plan, table: Table) -> str:
     """What being left out tells: that a value is missing, that it is common, or one of both."""
     if not table.dropped:
         return "and what is left out are mostly the commonest values"
-    *some, last = table.gaps
+    shown = [*table.gaps[:3], f"{len(table.gaps) - 3} others"] if len(table.gaps) > 4 else table.gaps
+    *some, last = shown
     missing = f"has no {', '.join(some)} or no {last}" if some else f"has no {last}"
     if not plan.left_out:
         return f"and {missing}: rows in which it is missing were dropped, and no others"

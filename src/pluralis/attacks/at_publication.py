@@ -126,10 +126,12 @@ def _several_rows(release: Release, results: Sequence[Result]) -> Iterator[str]:
         said = f"{percent(best.success)} of rows guessed right in {name} by intersecting {where}"
         if best.oftener or best.breach:
             said += f", above the {percent(best.promised or 0.0)} of one row"
-        if one := [result.success for result in mine if result.question.endswith(persons.ONE_VALUE)]:
+        one = [result.success for result in mine if result.question.endswith(persons.ONE_VALUE)]
+        if one:
             said += f", {percent(max(one))} where all have one value"
-        if number := [result.success for result in mine if result.question.endswith(persons.NUMBER)]:
-            said += f", {percent(max(number))} knowing how many rows people have"
+        number = max((result.success for result in mine if result.question.endswith(persons.NUMBER)), default=0.0)
+        if number > max(best.success, *one, 0.0):
+            said += f", {percent(number)} knowing how many rows people have"
         yield f"{SEVERAL}: {said}; blind guess {percent(best.blind)}"
 
 

@@ -115,7 +115,7 @@ def _agreement(problems: list[str]) -> Finding:
         not problems,
         measured=float(len(problems)),
         promised=0.0,
-        note=" ".join(problems) or None,
+        note=" ".join([*problems[:20], *([f"{len(problems) - 20:,} more."] if len(problems) > 20 else [])]) or None,
     )
 
 

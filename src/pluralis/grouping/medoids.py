@@ -51,7 +51,7 @@ def _lost(distances: Distances, chosen: list[int]) -> float:
 
 def clusters(distances: Distances, chosen: list[int]) -> npt.NDArray[np.int64]:
     """The cluster of each thing: that of the nearest medoid, the first of several; a medoid is in its own."""
-    labels = distances[chosen].argmin(axis=0)
+    labels: npt.NDArray[np.int64] = distances[chosen].argmin(axis=0)
     labels[chosen] = np.arange(len(chosen))
     return labels
 

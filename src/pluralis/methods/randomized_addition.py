@@ -26,6 +26,7 @@ known to be true there. (Where only the size of sets is promised, none of this i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
@@ -36,7 +37,7 @@ import polars as pl
 from pydantic import Field
 
 from pluralis.errors import Infeasible, InputError, ReleaseError
-from pluralis.grouping.addition import FARTHEST, MEMBERS, MOST, Design, Value, blurred, posteriors, rounded_up
+from pluralis.grouping.addition import FARTHEST, MEMBERS, MOST, Design, Value, blurred, posteriors
 from pluralis.grouping.eligibility import refuse_k, require_eligible, require_sensitive
 from pluralis.grouping.plan import LEFT_OUT, Plan
 from pluralis.grouping.row_identity import identity_of, row_words, shared_draws, value_words
@@ -207,8 +208,8 @@ def _by_people(
         )
     yield (
         f"shares of people: promises are by the shares of rows; by those of people, who count once, a value of "
-        f"{column.name} is likely up to {100 * rounded_up(worst):.3g} %; whoever also knows that people with many rows "
-        "have some values more often learns more from the number of rows"
+        f"{column.name} is likely up to {5 * math.ceil(20 * worst - SLACK)} %; whoever also knows that people with "
+        "many rows have some values more often learns more from the number of rows"
     )
 
 

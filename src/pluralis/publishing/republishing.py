@@ -7,9 +7,9 @@ Same      The same table, policy and key give the same tables, and whoever holds
 Refused   such a second release, unless every method so far gives a row the same each time (`Method.keeps`) and nobody
           can have become another row, or the policy says `republish: independent`. Rows are known by their person, or,
           where the policy names none, by all that they hold: then one in which anything is corrected is another row,
-          with another draw, and both releases tell of it. So rows may be added, or go, but not both at once. What a
-          second release costs is measured on the spot, with the earlier release, and said: in the refusal, or in
-          `breaks` of what is published.
+          with another draw, and both releases tell of it. So rows may be added, and none may go. What a second release
+          costs is measured on the spot, with the earlier release, and said: in the refusal, or in `breaks` of what is
+          published.
 Known by  the key file, which lists the releases made under its key (`Key.made`), so that a release that was moved away
           or sent to somebody is remembered; and by the release that is to be replaced, for keys without a list.
 Two keys  Where the private folder of a release is gone, a new key would make a second release by itself: refused, too.
@@ -157,8 +157,8 @@ def said_of(target: Path, found: Before, release: Release, key: Key, known: Know
     why = f"the table, the policy or the method changed, and {mine.method} then groups people anew"
     if all(map(_keeps, (mine.method, *others))):
         why = (
-            "some rows are no longer there, and others are new. The policy names no `person`, so that a row in which "
-            "anything was corrected is another row, with values drawn anew"
+            "some of its rows are no longer there. The policy names no `person`, so that a row in which anything was "
+            "corrected, now or later, is another row, with values drawn anew"
         )
     raise OutputError(
         f"This release is not {where}: {why}. W{_said(costs, known, publicly=False)[1:]}. Publish the same table under "
@@ -213,14 +213,16 @@ def _keeps(method: str) -> bool:
 
 
 def _are_known(target: Path, there: Manifest | None, release: Release) -> bool:
-    """Whether rows that were published before are the same rows now, as far as can be told."""
+    """Whether all rows that were published before are still there, so that none can have become another row.
+
+    Each release under a key then has all rows of those before it, whichever of them somebody holds.
+    """
     if release.manifest.parameters.get("persons"):
         return True
     old = None if there is None else _read(target)
     if old is None:
         return False
-    gone, came = (_without(one, two) for one, two in ((old, release), (release, old)))
-    return not (gone and came)
+    return not _without(old, release)
 
 
 def _without(one: Release, other: Release) -> bool:

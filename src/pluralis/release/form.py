@@ -16,7 +16,7 @@ import polars as pl
 from pluralis.errors import ReleaseError
 from pluralis.policy.rules import Dependency, Rule
 from pluralis.release.domains import spelling_problems
-from pluralis.release.manifest import LARGEST_L, Claim, ColumnInfo, Manifest, TableInfo, claim_words
+from pluralis.release.manifest import LARGEST_L, Claim, ColumnInfo, Manifest, TableInfo, claim_words, file_names
 from pluralis.release.parameters import attributes_named, parameter_problems
 from pluralis.table.spelling import hides_characters, look_alike
 
@@ -53,6 +53,11 @@ def form_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
         if roles not in _allowed(manifest.kind, info.name):
             yield f"{info.name}: its columns are not those of this table in a {manifest.kind} release."
             return
+    attributes = {column.attribute or column.name for column in _shown(manifest)}
+    told = {name for info in manifest.tables for name in _attributes(info, tables[info.name])}
+    if not {*ls} <= attributes | told:
+        yield "the parameters protect an attribute that no table tells of."
+        return
     wrong = [*_names(manifest), *_columns(manifest), *parameter_problems(manifest)]
     if wrong:
         yield from wrong
@@ -102,6 +107,15 @@ def _with_or_without(roles: frozenset[str], *optional: str) -> set[frozenset[str
 
 def _names(manifest: Manifest) -> Iterator[str]:
     """Columns that are not called what they are, and attributes whose names read the same."""
+    stems = [info.file.rpartition(".")[0] for info in manifest.tables]
+    if stems != file_names([info.name for info in manifest.tables]):
+        yield "files are not called like their tables."
+    if manifest.kind == "sliced":
+        numbers = range(1, len(manifest.tables))
+        groups = [column.name for info in manifest.tables if info.name == "quasi" for column in info.named("group")]
+        tables = {info.name for info in manifest.tables}
+        if tables != {"quasi", *(f"slice_{i}" for i in numbers)} or groups != [f"group_{i}" for i in numbers]:
+            yield "slices and their groups are not numbered from 1."
     for info in manifest.tables:
         names = [column.name for column in info.columns]
         if len(set(names)) < len(names):
@@ -189,6 +203,8 @@ def _numbers(manifest: Manifest, tables: Tables) -> Iterator[str]:
                 yield f"{info.name}: a group has a number below 1."
             if column.role == "group" and (rows[column.name] > manifest.rows).any():
                 yield f"{info.name}: a group has a number above the number of rows."
+            elif column.role == "group" and rows[column.name].max() != rows[column.name].drop_nulls().n_unique():
+                yield f"{info.name}: groups are not numbered from 1 without gaps."
             if column.role == "count" and not rows[column.name].is_between(1, manifest.rows).all():
                 yield f"{info.name}: a count is below 1 or above the number of rows."
 
@@ -239,6 +255,8 @@ def _claims(manifest: Manifest, ls: dict[str, int]) -> Iterator[str]:
             return
         if (claim.bound is not None) != (claim.model == "posterior-shares") or not 0 < (claim.bound or 1) <= 1:
             yield f"the claim {claim.rule!r} has no bound between 0 and 1, or one that it does not speak of."
+        if claim.bound is not None and claim.bound != float(f"{claim.bound:.4g}"):
+            yield f"the claim {claim.rule!r} has a bound of more digits than it says."
         if (claim.c is not None) != (claim.model == "recursive"):
             yield f"the claim {claim.rule!r} has a c that it does not speak of, or none where it needs one."
         strange = sorted({*claim.adversary, *([claim.attribute] if claim.attribute else [])} - known)

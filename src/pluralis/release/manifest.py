@@ -7,12 +7,15 @@ input, path, time, host or row number.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pluralis.table.csv_files import MAX_ROWS
+from pluralis.table.labels import number_text
 
 FORMAT = "pluralis-release"
 VERSION = 1
@@ -55,7 +58,7 @@ def claim_words(claim: Claim, kind: str) -> str:
         "frequency": f"{name} at most 1/{l}",
         "distinct": f"{name} at least {l} different values",
         "entropy": f"{name} entropy at least log {l}",
-        "recursive": f"{name} recursive ({claim.c or 0:g},{l})-diversity",
+        "recursive": f"{name} recursive ({number_text(claim.c or 0)},{l})-diversity",
         "unique-distinct": f"{name} {l} values, each once",
         "candidates": f"at least {l} values of {name} remain possible",
         "posterior": f"{name} at most 1/{l} by the published weights",
@@ -160,3 +163,17 @@ class Manifest(_Part):
     def to_json(self) -> str:
         """Deterministic text; what is null is not written."""
         return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=1, ensure_ascii=False) + "\n"
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """For each table the name of its file, of small letters, digits and `_`; where names become alike, with a number.
+
+    >>> file_names(["quasi", "sensitive_marital status", "sensitive_marital_status"])
+    ['quasi', 'sensitive_marital_status', 'sensitive_marital_status_2']
+    """
+    plain = [re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in names]
+    files: list[str] = []
+    for name in plain:
+        numbered = (f"{name.rstrip('_')}_{i}" for i in count(2))
+        files.append(name if name not in files else next(file for file in numbered if file not in (*plain, *files)))
+    return files

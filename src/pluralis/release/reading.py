@@ -63,6 +63,7 @@ from pluralis.table.spelling import hides_characters
 LIMIT = 2 << 30  # bytes that the tables of a release may unfold to, unless the caller allows more
 _MANIFEST_BYTES = 256 << 20
 _TEXT, _NUMBER = 16, 8  # bytes of a cell in memory
+_AT_ONCE = 1 << 26  # bytes up to which a table is read whole: column by column, its footer is read as often
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\[^\"\\]")
 _DAMAGED = "The release is damaged or was edited; ask for it again."
 
@@ -326,7 +327,18 @@ def _table(place: int, info: TableInfo, *, limit: int | None) -> tuple[bytes, pl
     table = _from_csv(data, info) if info.file.endswith(".csv") else _from_parquet(data, info, limit)
     if table.height != info.rows:
         raise ReleaseError(f"it has {table.height:,} rows, the manifest says {info.rows:,}.")
+    for column in table:
+        _require_numbers(column)
     return data, table
+
+
+def _require_numbers(cells: pl.Series) -> None:
+    """Refuse numbers that are none, or two ways to write zero: nobody counts them, and they can say anything."""
+    cells = cells.explode() if isinstance(cells.dtype, pl.List) else cells
+    if cells.dtype.is_float() and not (cells.is_finite() | cells.is_null()).all():
+        raise ReleaseError(f"column {cells.name!r} holds something that is no number.")
+    if cells.dtype.is_float() and (1 / cells.filter(cells == 0) < 0).any():
+        raise ReleaseError(f"column {cells.name!r} holds a negative zero.")
 
 
 def _from_csv(data: bytes, info: TableInfo) -> pl.DataFrame:
@@ -352,8 +364,10 @@ def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFra
         _require_columns(list(schema), info)
         _require_types(schema, info)
         columns, letters = list[pl.Series](), 0
-        for column in info.columns:  # one by one, so that only one is ever spelled out
-            cells = pl.read_parquet(io.BytesIO(data), columns=[column.name])[column.name]
+        small = layout.unfolded + _TEXT * layout.cells < _AT_ONCE
+        whole = pl.read_parquet(io.BytesIO(data)) if small else None
+        for column in info.columns:  # one by one, so that of a large table only one is ever spelled out
+            cells = (pl.read_parquet(io.BytesIO(data), columns=[column.name]) if whole is None else whole)[column.name]
             letters += _letters(cells)
             if limit is not None and letters > limit:
                 raise ReleaseError(

@@ -188,7 +188,7 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
 
 
 def _refuse_one_value_twice(column: pl.Series, policy: Policy) -> None:
-    """Refuse a protected column of text in which one number stands in two ways: they would count as two values."""
+    """Refuse a protected column of text in which one value stands in two ways: they would count as two values."""
     attribute = policy.columns[column.name]
     protected = attribute.role == "sensitive" or any(rule.protects == column.name for rule in policy.rules)
     if not protected or not is_text(column.dtype) or attribute.case == "keep":
@@ -196,8 +196,9 @@ def _refuse_one_value_twice(column: pl.Series, policy: Policy) -> None:
     twice = said_twice(column.unique().drop_nulls().cast(pl.String), fold_case=True)
     if twice:
         raise InputError(
-            f"{column.name!r} holds {twice[0]!r} and {twice[1]!r}, which are one number, or overlap, and would count "
-            "as two values. Set type: number, or case: keep if they are codes that mean different things."
+            f"{column.name!r} holds {twice[0]!r} and {twice[1]!r}, which read alike, are one number, or overlap, and "
+            "would count as two values. Give them one spelling, set type: number if it is one, or case: keep if they "
+            "mean different things."
         )
 
 

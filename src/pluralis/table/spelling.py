@@ -19,7 +19,7 @@ import polars as pl
 from pluralis.table.dictionaries import coded
 
 _BLANK = r"[\s\x{2800}]+"
-_INVISIBLE = r"[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]"
+_INVISIBLE = r"[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}\x{2D7F}\x{1D159}]"
 
 _NUMBER = r"^[+-]?(?:\p{Nd}+\.?\p{Nd}*|\.\p{Nd}+)(?:[eE][+-]?\p{Nd}+)?$"
 _CODE = r"^[+-]?0\p{Nd}"
@@ -52,8 +52,8 @@ def hides_characters(text: str) -> bool:
 
 # letters of Cyrillic, Greek, Armenian and phonetic alphabets that look like Latin ones, once case is folded; all dashes
 _LOOK_ALIKES = str.maketrans(
-    "аеорсухіјѕһԁԛԝкмтвнαβεηικνορτυχɑɡıɩᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢօսհոզցյ‐‑‒–—―−﹣",
-    "aeopcyxijshdqwkmtbhabehikvoptuxagiiabcdeghijklmnoprtuvwyzouhnqgj--------",
+    "аеорсухіјѕһԁԛԝкмтвнαβεηικνορτυχɑɡıɩᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢօսհոզցյ‐‑‒–—―−﹣⁃˗’ʼ",
+    "aeopcyxijshdqwkmtbhabehikvoptuxagiiabcdeghijklmnoprtuvwyzouhnqgj----------''",
 )
 
 
@@ -67,8 +67,14 @@ def look_alike(name: str) -> str:
     return _drawn_alike(str(core)).replace(" ", "")
 
 
-def _drawn_alike(text: str) -> str:
-    return text if text.isascii() else text.translate(_LOOK_ALIKES)
+# Greek letters whose capitals look like other Latin letters than they do themselves
+_CAPITALS = _LOOK_ALIKES | str.maketrans("μνζ", "mnz")
+
+
+def _drawn_alike(text: str, letters: dict[int, int] = _LOOK_ALIKES) -> str:
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(letter, letter)) for letter in text.translate(letters))
 
 
 def cores(texts: pl.Series, *, fold_case: bool = True) -> pl.Series:
@@ -157,8 +163,12 @@ def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
     frame = pl.DataFrame({"text": values.cast(pl.String), "core": canonical_values(values, fold_case=fold_case)})
     if fold_case:
         other = frame["core"].filter(~frame["core"].str.contains(r"^[\x00-\x7f]*$")).unique()
-        alike = pl.Series([_drawn_alike(text) for text in other.to_list()], dtype=pl.String)
-        frame = frame.with_columns(pl.col("core").replace(other, alike))
+        for letters in (_CAPITALS, _LOOK_ALIKES):
+            alike = pl.Series([_drawn_alike(text, letters) for text in other.to_list()], dtype=pl.String)
+            seen = frame.with_columns(pl.col("core").replace(other, alike))
+            if (twice := seen.filter(pl.col("core").is_duplicated()).sort("core", "text")).height:
+                return str(twice["text"][0]), str(twice["text"][1])
+        frame = seen
     twice = frame.filter(pl.col("core").is_duplicated()).sort("core", "text")
     if twice.height:
         return str(twice["text"][0]), str(twice["text"][1])
