@@ -51,13 +51,13 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 # Compiled kernels are cached. The cache does not notice a change in a kernel that another one calls, so it is rebuilt
 # whole when any of them changes.
 $(VENV)/.warm: $(VENV)/.installed $(KERNELS)
-	find src -name '*.nb?' -delete
+	find src experiments -name '*.nb?' -delete
 	$(BIN)/python -m pluralis.cli.warm
 	touch $@
 
 # The demo waits for its own method only.
 $(VENV)/.warm-demo: $(VENV)/.installed $(KERNELS)
-	find src -name '*.nb?' -delete
+	find src experiments -name '*.nb?' -delete
 	$(BIN)/python -m pluralis.cli.warm bsgi
 	touch $@
 

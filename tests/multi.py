@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pluralis.auditing.normal_form import Part
+from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.policy.rules import Rule
 from pluralis.release.manifest import Claim, ColumnInfo, Manifest, TableInfo, claim_words
-from pluralis.release.release import Release, canonical_order
+from pluralis.release.release import canonical_order
 
 Person = Mapping[str, Any]
 
@@ -32,7 +33,7 @@ def parts_of(subs: Iterable[Sub]) -> list[Part]:
 
 def multi_release(
     people: Sequence[Person], subs: Sequence[Sub], rules: Iterable[str], dependencies: Iterable[str] = ()
-) -> Release:
+) -> AnalystRelease:
     """What these parts publish of these people, with the rules as claims."""
     frame = pl.DataFrame([dict(person) for person in people])
     tables = dict(table for i, sub in enumerate(subs, 1) for table in _tables(f"t{i}", sub, frame))
@@ -52,7 +53,7 @@ def multi_release(
             for name, rows in tables.items()
         ),
     )
-    return Release(manifest, tables)
+    return AnalystRelease(manifest, tables)
 
 
 def _tables(name: str, sub: Sub, people: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -172,12 +172,12 @@ def another_claim(plain: dict[str, Any], _: dict[str, pl.DataFrame]) -> None:
 
 
 REFUSED: dict[str, tuple[Change, str]] = {
-    "a gap in the numbers": (renamed, "a multi release has the tables"),
+    "a gap in the numbers": (renamed, "files are not called like their tables."),
     "a table twice": (a_table_twice, "two tables have the same name"),
     "half a part": (half_a_part, "a multi release has the tables"),
     "a row less": (a_row_less, "the manifest says 6 rows, t1 has 5."),
     "rows out of order": (out_of_order, "t1: rows are not in canonical order"),
-    "rows without a group": (no_group, "t2_quasi: some rows have no group."),
+    "rows without a group": (no_group, "t2_quasi: groups are not numbered from 1 without gaps."),
     "other sizes of groups": (swapped("t2_quasi", group=[1, 1, 1, 1, 2, 2]), "t2_sensitive: its counts are not"),
     "people who differ": (swapped("t1", job=list("aabbbc")), "t1 and t3_quasi do not tell of the same people: job"),
     "shown and hidden": (shown_beside, "t2_quasi shows zip, which t2_sensitive hides."),

@@ -15,6 +15,7 @@ from pluralis.cli.main import app
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import InputError, QueryError, ReleaseError
 from pluralis.estimate import count, crosstab, distribution, estimator_of, table
+from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.estimate.conditions import All, Check, Condition
 from pluralis.estimate.kinds.multi import Multi
 from pluralis.estimate.sql import ask
@@ -24,7 +25,6 @@ from pluralis.publishing.pipeline import publish
 from pluralis.publishing.saving import Publication
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import Manifest
-from pluralis.release.release import Release
 from pluralis.release.subtables import subtables
 from tables import KEY, policy_of
 
@@ -108,7 +108,7 @@ def test_one_table_answers_by_itself() -> None:
     part = next(part for part in subtables(release) if part.protects)
     (secret,), known = part.protects, next(name for name in part.attributes if name not in part.protects)
     asked = All((_some(known), _some(secret)))
-    alone = part.release.count(asked)
+    alone = count(part.release, asked)
     assert alone == release.count(asked)
     assert alone.basis in ("uniform-within-group", "exact")
     assert release.count(_some(secret)).basis == release.count(_some(known)).basis == "exact"
@@ -242,10 +242,12 @@ def test_what_is_refused() -> None:
 def test_a_damaged_release_is_refused() -> None:
     release = released("gd")
 
-    def changed(tables: dict[str, pl.DataFrame], **names: str) -> Release:
+    def changed(tables: dict[str, pl.DataFrame], **names: str) -> AnalystRelease:
         infos = [t.model_copy(update={"name": names.get(t.name, t.name)}) for t in release.manifest.tables]
         manifest: Manifest = release.manifest.model_copy(update={"tables": tuple(infos)})
-        return Release(manifest, {names.get(name, name): rows for name, rows in {**release.tables, **tables}.items()})
+        return AnalystRelease(
+            manifest, {names.get(name, name): rows for name, rows in {**release.tables, **tables}.items()}
+        )
 
     first = next(name for name in release.tables if name.endswith("_quasi"))
     rows = release.tables[first]

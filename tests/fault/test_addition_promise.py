@@ -423,7 +423,7 @@ def test_values_that_differ_are_read(names: list[str], case: bool) -> None:
 
 def test_the_publisher_hears_of_numbers_spelled_twice_before_anything_is_drawn() -> None:
     table = people(*[60] * 5).with_columns(pl.col("disease").replace(["v0", "v1"], ["5", "5.0"]))
-    with pytest.raises(InputError, match=r"'5' and '5.0', which are one number.*Set type: number"):
+    with pytest.raises(InputError, match=r"'5' and '5.0', which read alike, are one number.*set type: number"):
         publish(table, policy(person=None), key=KEY)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from naive_estimate import counted, is_true
 from pluralis.errors import Infeasible, PolicyError, QueryError
 from pluralis.estimate import count, crosstab, distribution, estimator_of, table
+from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some, col
 from pluralis.estimate.label_distribution import coded
 from pluralis.estimate.result import interval
@@ -124,7 +125,7 @@ def without_groups(release: Release, rng: random.Random) -> Release:
     quasi = release.tables["quasi"]
     holes = pl.when(pl.col(column).is_in(out)).then(None).otherwise(pl.col(column)).alias(column)
     held = release.tables[name].filter(~pl.col("group").is_in(out))
-    return Release(release.manifest, {**release.tables, "quasi": quasi.with_columns(holes), name: held})
+    return AnalystRelease(release.manifest, {**release.tables, "quasi": quasi.with_columns(holes), name: held})
 
 
 def truths(release: Release, frame: pl.DataFrame) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ import naive_multi
 from multi import Sub, multi_release
 from pluralis.errors import QueryError
 from pluralis.estimate import estimator_of
+from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some
 from pluralis.estimate.kinds.multi import Multi
 from pluralis.grouping.subtable_divergence import Groups, Likelihood, hanging
@@ -55,7 +56,7 @@ def sketch(random: Random) -> tuple[list[Person], list[Sub]]:
     return [{name: f"{name}{random.randrange(2)}" for name in names} for _ in range(rows)], subs
 
 
-def described(release: Release, people: list[Person]) -> Release:
+def described(release: Release, people: list[Person]) -> AnalystRelease:
     """With the domains that a release has which was not made by hand."""
 
     def domain(name: str) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def described(release: Release, people: list[Person]) -> Release:
         columns = [c.model_copy(update={"domain": domain(c.name)}) if c.name in people[0] else c for c in info.columns]
         tables.append(info.model_copy(update={"columns": tuple(columns)}))
     manifest: Manifest = release.manifest.model_copy(update={"tables": tuple(tables)})
-    return Release(manifest, release.tables)
+    return AnalystRelease(manifest, release.tables)
 
 
 def condition(random: Random, people: list[Person], depth: int = 2) -> Condition:
