@@ -183,7 +183,7 @@ def original_shown(draft: Draft, random: Random) -> None:
         values = dict(zip(people["age"].to_list(), people[secret].to_list(), strict=True))
         at = sheet.names.index("age")
         for r, other in zip(sheet.rows, values.values(), strict=True):
-            r.insert(0, values.get(r[at], other))
+            r.insert(0, other if isinstance(r[at], list) else values.get(r[at], other))
         sheet.names.insert(0, name)
         sheet.kinds.insert(0, people.schema[secret])
         if isinstance(draft.info(sheet).get("columns"), list):
