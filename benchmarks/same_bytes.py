@@ -49,18 +49,15 @@ for case, (attributes, more) in CASES.items():
     policy = {"version": 1, "attributes": attributes, "others": "drop", "publish": publish}
     policy |= {k: v for k, v in more.items() if k in ("k", "rules")}
     if "rules" in more:
-        table = once.select("age", "gender", "zipcode", "insurer", "admission").head(400)
+        named = ["age", "gender", "insurer"] + (["zipcode", "admission"] if len(more["rules"]) > 1 else [])
+        table = once.select(named).head(400)
         policy.pop("others")
     else:
         table = once if method == "randomized-addition" else frequent
         policy["person"] = "patient"
     for format in ("parquet", "csv"):
-        try:
-            release = pls.publish(table, pls.Policy.of(policy), key=pls.Key.test(), attacks=format == "csv")
-            release.save(place / f"{case}-{format}", format=format, allow_test=True)
-        except pls.PluralisError as refusal:
-            (place / f"{case}-{format}").mkdir()
-            (place / f"{case}-{format}" / "refusal.txt").write_text(str(refusal))
+        release = pls.publish(table, pls.Policy.of(policy), key=pls.Key.test(), attacks=format == "csv")
+        release.save(place / f"{case}-{format}", format=format, allow_test=True)
 """
 
 
@@ -86,8 +83,8 @@ def main() -> int:
                 if old == new:
                     continue
                 print(f"{case}/{name} differs")
-                different += not name.endswith((".json", ".md", ".txt"))
-                if name.endswith((".json", ".txt")):
+                different += not name.endswith((".json", ".md"))
+                if name.endswith(".json"):
                     lines = difflib.unified_diff(old.decode().splitlines(), new.decode().splitlines(), lineterm="", n=0)
                     print("\n".join(f"  {line[:200]}" for line in list(lines)[2:]))
         print(f"{len(cases)} releases compared, {different} data files differ")

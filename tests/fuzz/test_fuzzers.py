@@ -126,7 +126,7 @@ def test_texts_and_methods_work_for_a_while(tmp_path: Path) -> None:
 def _open(path: Path) -> list[pytest.MarkDecorator]:
     """A fault that is known and not mended yet."""
     why = read(path).get("open")
-    return [pytest.mark.xfail(reason=why, strict=False)] if why else []
+    return [pytest.mark.xfail(reason=why, strict=True)] if why else []
 
 
 @pytest.mark.parametrize("path", [

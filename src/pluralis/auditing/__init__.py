@@ -56,36 +56,26 @@ def _judged(
     original: pl.DataFrame | None,
     allow_test: bool,
 ) -> Verdict:
-    if manifest.kind not in _JUDGES:
-        raise ReleaseError(f"This Pluralis cannot judge releases of kind {manifest.kind!r}. Use the one that made it.")
     with refusing("cannot be judged"):
-        return _findings(manifest, tables, problems, original, allow_test)
-
-
-def _findings(
-    manifest: Manifest,
-    tables: dict[str, pl.DataFrame],
-    problems: list[str],
-    original: pl.DataFrame | None,
-    allow_test: bool,
-) -> Verdict:
-    judge = _JUDGES[manifest.kind]
-    problems = problems or list(judge.problems(manifest, tables))
-    findings = [_agreement(problems)]
-    if manifest.test:
-        findings.append(
-            Finding("made with a secret key", allow_test, note="it was made with the test key, which everybody has")
-        )
-    if findings[0].holds:
-        if not manifest.claims:
-            findings.append(Finding("the release makes at least one claim", False, 0.0, 1.0))
-        findings += judge.judge(manifest, tables)
-        findings += _certificate(manifest, findings)
-        findings += _by_spelling(manifest, tables)
-        if original is not None:
-            spelled = {name: spelled_out_table(table) for name, table in tables.items()}
-            findings += judge.compare(manifest, spelled, original)
-    return Verdict(tuple(findings), manifest.breaks)
+        if manifest.kind not in _JUDGES:
+            raise ReleaseError(f"This Pluralis cannot judge a {manifest.kind!r} release. Use the one that made it.")
+        judge = _JUDGES[manifest.kind]
+        problems = problems or list(judge.problems(manifest, tables))
+        findings = [_agreement(problems)]
+        if manifest.test:
+            findings.append(
+                Finding("made with a secret key", allow_test, note="it was made with the test key, which everybody has")
+            )
+        if findings[0].holds:
+            if not manifest.claims:
+                findings.append(Finding("the release makes at least one claim", False, 0.0, 1.0))
+            findings += judge.judge(manifest, tables)
+            findings += _certificate(manifest, findings)
+            findings += _by_spelling(manifest, tables)
+            if original is not None:
+                spelled = {name: spelled_out_table(table) for name, table in tables.items()}
+                findings += judge.compare(manifest, spelled, original)
+        return Verdict(tuple(findings), manifest.breaks)
 
 
 def _certificate(manifest: Manifest, findings: Sequence[Finding]) -> list[Finding]:

@@ -69,25 +69,7 @@ _DAMAGED = "The release is damaged or was edited; ask for it again."
 
 
 def read_release(folder: str | Path, *, limit: int | None = LIMIT) -> Release:
-    """Read a release folder.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The folder that `pluralis publish` wrote.
-    limit : int or None
-        Bytes that its tables may unfold to; None for as many as they do.
-
-    Returns
-    -------
-    Release
-        Its manifest and tables.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder is not exactly one release. Nothing in it is believed then.
-    """
+    """The manifest and tables of a folder that is exactly one release; ReleaseError, and nothing believed, else."""
     manifest, tables, problems = inspect_folder(Path(folder), limit=limit)
     for problem in problems:
         raise ReleaseError(f"{problem} Ask for the release again.")
