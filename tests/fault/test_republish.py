@@ -412,3 +412,16 @@ def test_rows_that_may_have_been_corrected_are_refused_without_a_person(folder: 
     made(table, known, other).save(other)
     made(older, known, other).save(other, replace=True)
     assert successive(other) == []
+
+
+def test_rows_do_not_come_back_corrected_in_two_steps(folder: Path) -> None:
+    """First they are left out, then they come as other rows: by the first release and the last they would be known."""
+    asked = policy("randomized-addition", 2)
+    made(FEW, asked, folder).save(folder)
+    before = files(folder)
+    with pytest.raises(OutputError, match="some of its rows are no longer there"):
+        made(FEW.tail(100), asked, folder).save(folder, replace=True)
+    corrected = pl.concat([FEW.head(20).with_columns(pl.col("age") + 100), FEW.tail(100)])
+    with pytest.raises(OutputError, match="some of its rows are no longer there"):
+        made(corrected, asked, folder).save(folder, replace=True)
+    assert files(folder) == before
