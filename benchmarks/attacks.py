@@ -26,8 +26,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "generalized": {"method": "mondrian"},
     "generalized, bsgi": {"method": "bsgi"},
     "bucketized": {"method": "anatomy"},
-    "decomposed": {"method": "decomposition", "secrets": {"occupation": 7, "education": 3, "relationship": 2}},
-    "sliced": {"method": "sloms", "secrets": {"occupation": 2, "education": 2, "relationship": 2}, "k": 5},
+    "decomposed": {"method": "decomposition", "sensitive": {"occupation": 7, "education": 3, "relationship": 2}},
+    "sliced": {"method": "sloms", "sensitive": {"occupation": 2, "education": 2, "relationship": 2}, "k": 5},
     "candidates": {"method": "randomized-addition"},
     "multi": {"method": "gd"},
 }
@@ -39,14 +39,14 @@ def policy(kind: str) -> Any:
 
     how = KINDS[kind]
     if how["method"] == "gd":
-        return Policy.of({"version": 1, "rules": RULES, "others": "drop", "publish": {"method": "gd"}})
-    secrets = how.get("secrets", {"occupation": 5})
+        return Policy.from_dict({"version": 1, "rules": RULES, "others": "drop", "publish": {"method": "gd"}})
+    sensitive = how.get("sensitive", {"occupation": 5})
     attributes: dict[str, Any] = {name: {"role": "quasi", "type": "number"} for name in NUMBERS}
     attributes |= {name: {"role": "quasi"} for name in ("marital-status", "race", "sex")}
-    attributes |= {name: {"role": "sensitive", "l": l} for name, l in secrets.items()}
+    attributes |= {name: {"role": "sensitive", "l": l} for name, l in sensitive.items()}
     publish = {"method": how["method"], "suppress": 0.9 if how["method"] == "sloms" else 0.0}
-    rules = {"version": 1, "attributes": attributes, "others": "drop", "publish": publish}
-    return Policy.of(rules | ({"k": how["k"]} if "k" in how else {}))
+    rules = {"version": 1, "attributes": attributes, "others": "drop", "publish": publish, "accept": ["set-size"]}
+    return Policy.from_dict(rules | ({"k": how["k"]} if "k" in how else {}))
 
 
 def published(kind: str, table: Path, folder: Path) -> None:
@@ -82,19 +82,19 @@ def attacked(table: Path, folder: Path) -> dict[str, Any]:
     return {"all": taken, "seconds": seconds, "sampled": sampled, "peak_mib": resident_mib("VmHWM")}
 
 
-def page(found: dict[str, dict[str, Any]]) -> str:
+def page(timings: dict[str, dict[str, Any]]) -> str:
     rows = [
         "| kind | method | attacks | seconds | the slowest | people drawn | peak, MiB |",
         "|---|---|---:|---:|---|---|---:|",
     ]
-    for kind, one in found.items():
+    for kind, one in timings.items():
         slowest = max(one["seconds"], key=one["seconds"].get)
         drawn = ", ".join(f"{name} {count:,}" for name, count in one["sampled"].items()) or "all people"
         rows.append(
             f"| {kind.partition(',')[0]} | {KINDS[kind]['method']} | {len(one['seconds'])} | {one['all']:.0f} "
             f"| {slowest}, {one['seconds'][slowest]:.0f} s | {drawn} | {one['peak_mib']:,.0f} |"
         )
-    total = sum(one["all"] for one in found.values())
+    total = sum(one["all"] for one in timings.values())
     return "\n".join([*rows, "", f"In all {total:.0f} s, one after the other."])
 
 
@@ -111,7 +111,7 @@ def main() -> None:
         else:
             published(do, Path(table), Path(folder))
         return
-    found: dict[str, dict[str, Any]] = {}
+    timings: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as work:
         table = Path(work) / "table.parquet"
         make_table(asked.rows, table)
@@ -122,15 +122,15 @@ def main() -> None:
                 ran = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), cwd=HERE.parent)
                 if ran.returncode:
                     sys.exit(f"{do} of {kind} failed:\n{ran.stderr}")
-            found[kind] = json.loads(ran.stdout)
-            print(kind, json.dumps(found[kind]), flush=True)
+            timings[kind] = json.loads(ran.stdout)
+            print(kind, json.dumps(timings[kind]), flush=True)
     if asked.only or asked.rows != ROWS:
         return
     text = PAGE.read_text(encoding="utf-8")
     before, middle, after = text.partition(BEGIN)
     if not middle or END not in after:
         sys.exit(f"{PAGE.name} has no marks to write between.")
-    PAGE.write_text(before + BEGIN + "\n\n" + page(found) + "\n\n" + END + after.partition(END)[2], encoding="utf-8")
+    PAGE.write_text(before + BEGIN + "\n\n" + page(timings) + "\n\n" + END + after.partition(END)[2], encoding="utf-8")
     print(f"wrote docs/{PAGE.name}")
 
 

@@ -61,8 +61,15 @@ def policy(method: str) -> Any:
     publish: dict[str, Any] = {"method": method, "suppress": 0.5}
     if method == "randomized-addition":
         publish["options"] = {"claim": "set-size"}
-    asked = {"version": 1, "attributes": attributes, "others": "drop", "person": "person", "publish": publish}
-    return Policy.of(asked | ({"k": 2} if method in ("kaca", "sloms") else {}))
+    asked = {
+        "version": 1,
+        "attributes": attributes,
+        "others": "drop",
+        "person": "person",
+        "publish": publish,
+        "accept": ["set-size"],
+    }
+    return Policy.from_dict(asked | ({"k": 2} if method in ("kaca", "sloms") else {}))
 
 
 def figures(method: str, people: pl.DataFrame) -> Figures:
@@ -88,16 +95,16 @@ def percent(share: float) -> str:
     return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
-def page(found: dict[str, dict[tuple[int, bool], Figures]]) -> Iterator[str]:
+def page(results: dict[str, dict[tuple[int, bool], Figures]]) -> Iterator[str]:
     yield "| method | promised | each row its own: 2 rows | 3 | 4 | one disease: 2 rows | 3 | 4 |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
-    for method, of in found.items():
-        promised = next(iter(of.values())).promised
+    for method, by_rows in results.items():
+        promised = next(iter(by_rows.values())).promised
         cells = ["" if promised is None else percent(promised)]
         for rows in ROWS:
-            own = of[rows, False]
+            own = by_rows[rows, False]
             cells.append(percent(own.together) + (f" ({percent(own.different)})" if own.different is not None else ""))
-        cells += [percent(of[rows, True].together) for rows in ROWS]
+        cells += [percent(by_rows[rows, True].together) for rows in ROWS]
         yield f"| {method} | {' | '.join(cells)} |"
 
 
@@ -105,18 +112,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--machine", default="two cores of an AMD EPYC")
     asked = parser.parse_args()
-    found = {}
+    results = {}
     for method in METHODS:
-        found[method] = {
+        results[method] = {
             (rows, chronic): figures(method, table(rows, chronic)) for rows in ROWS for chronic in (False, True)
         }
-        print(method, found[method], flush=True)
-    said = f"Measured on {date.today().isoformat()}, {asked.machine}."
+        print(method, results[method], flush=True)
+    when = f"Measured on {date.today().isoformat()}, {asked.machine}."
     text = PAGE.read_text(encoding="utf-8")
     before, middle, after = text.partition(BEGIN)
     if not middle or END not in after:
         raise SystemExit(f"{PAGE.name} has no marks to write between.")
-    lines = "\n".join([*page(found), "", said])
+    lines = "\n".join([*page(results), "", when])
     PAGE.write_text(f"{before}{BEGIN}\n\n{lines}\n\n{END}{after.partition(END)[2]}", encoding="utf-8")
 
 

@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
     method: str
     sizes: tuple[int, ...]
-    secrets: dict[str, int] = ONE
+    sensitive: dict[str, int] = ONE
     k: int | None = None
     variant: str = "hardened"
     suppress: float = 0.0
@@ -48,21 +48,21 @@ class Run(NamedTuple):
 RUNS = {
     "bsgi, paper": Run("bsgi", ALL, variant="paper"),
     "bsgi": Run("bsgi", ALL),
-    "bsgi, 2 secrets": Run("bsgi", ALL, TWO),
+    "bsgi, 2 sensitive attributes": Run("bsgi", ALL, TWO),
     "mondrian": Run("mondrian", ALL),
     "incognito": Run("incognito", ALL),
     "kaca, k = 5": Run("kaca", ALL[:2], {}, k=5),
     "anatomy": Run("anatomy", HUGE),
-    "decomposition, 4 secrets": Run("decomposition", HUGE, FOUR),
+    "decomposition, 4 sensitive attributes": Run("decomposition", HUGE, FOUR),
     "randomized-addition, 50 values": Run("randomized-addition", HUGE, JOB),
-    "msb, 4 secrets": Run("msb", LARGE, PAIRS, suppress=0.9),
-    "sloms, 4 secrets, k = 5": Run("sloms", LARGE, PAIRS, k=5, suppress=0.9),
+    "msb, 4 sensitive attributes": Run("msb", LARGE, PAIRS, suppress=0.9),
+    "sloms, 4 sensitive attributes, k = 5": Run("sloms", LARGE, PAIRS, k=5, suppress=0.9),
 }
 
 EXPLAINED = """\
 Written by `make bench`. Adult (30,162 rows), and Adult drawn with replacement with fnlwgt moved a little; quasi
 attributes age, fnlwgt, education-num, hours-per-week, marital-status, race, sex, without those that are sensitive.
-Sensitive is occupation at l = 5; with two secrets relationship at l = 2, too; with four occupation, education,
+Sensitive is occupation at l = 5; with two attributes relationship at l = 2, too; with four occupation, education,
 hours-per-week and relationship, at l = 7, 3, 2 and 2 for decomposition, at 2 each for msb and sloms, which may leave
 rows out. Randomized addition protects `job` at l = 5, drawn from 50 values, which the table then has in the place of
 occupation. One core. *Plan* is the method alone; *publish* is everything from the Parquet file to the visible, audited
@@ -112,10 +112,11 @@ def policy(run: Run) -> dict[str, Any]:
     numbers = ("age", "fnlwgt", "education-num", "hours-per-week")
     attributes: dict[str, Any] = {name: {"role": "quasi", "type": "number"} for name in numbers}
     attributes |= {name: {"role": "quasi"} for name in ("marital-status", "race", "sex")}
-    attributes |= {name: {"role": "sensitive", "l": l} for name, l in run.secrets.items()}
+    attributes |= {name: {"role": "sensitive", "l": l} for name, l in run.sensitive.items()}
     publish = {"method": run.method, "variant": run.variant, "suppress": run.suppress}
     return {
         "version": 1,
+        "accept": ["set-size"],
         "attributes": attributes,
         "others": "drop",
         "publish": publish,
@@ -139,7 +140,7 @@ def measure_memory(path: Path, name: str) -> dict[str, float]:
     from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
 
-    rules = Policy.of(policy(RUNS[name]))
+    rules = Policy.from_dict(policy(RUNS[name]))
     code = resident_mib("RssFile")
     with tempfile.TemporaryDirectory() as folder:
         publish(path, rules, key=Key.test(), attacks=False).save(Path(folder) / "release", allow_test=True)
@@ -148,24 +149,24 @@ def measure_memory(path: Path, name: str) -> dict[str, float]:
 
 def resident_mib(what: str) -> float:
     """What Linux says of this process: RssFile, the files it has mapped; VmHWM, the most it has held."""
-    held = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
-    return int(next(held).split()[1]) / 1024
+    lines = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
+    return int(next(lines).split()[1]) / 1024
 
 
 def measure_time(path: Path, name: str) -> dict[str, float]:
     """One publication, step by step, in this process."""
-    from pluralis.methods import method_for
+    from pluralis.method import method_for
     from pluralis.policy.policy import Policy
     from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Draw, Key
     from pluralis.table.encoding import encode
     from pluralis.table.sources import read_table
 
-    rules = Policy.of(policy(RUNS[name]))
+    rules = Policy.from_dict(policy(RUNS[name]))
     frame = read_table(path)
     size = frame.to_arrow().nbytes / 2**20
     method = method_for(rules)
-    small = Policy.of(policy(RUNS[name]._replace(suppress=0.9)))
+    small = Policy.from_dict(policy(RUNS[name]._replace(suppress=0.9)))
     warm = publish(frame.head(5_000), small, key=Key.test(), attacks=False)  # load the compiled kernels
     with tempfile.TemporaryDirectory() as folder:
         warm.save(Path(folder) / "release", allow_test=True)
@@ -211,7 +212,7 @@ def all_measurements(work: Path, names: list[str], most: int) -> Iterator[dict[s
         for rows in RUNS[name].sizes:
             if rows > most:
                 continue
-            jobs = "job" in RUNS[name].secrets
+            jobs = "job" in RUNS[name].sensitive
             path = work / f"{'jobs' if jobs else 'adult'}_{rows}.parquet"
             if not path.exists():
                 make_table(rows, path, jobs=jobs)
@@ -222,7 +223,7 @@ def all_measurements(work: Path, names: list[str], most: int) -> Iterator[dict[s
                 f"{name:24} {rows:>10,} rows  plan {row['plan_seconds']:7.2f} s  publish "
                 f"{row['publish_seconds']:7.2f} s  copy {row['copy_seconds']:5.2f} s  peak {row['peak_mib']:6.0f} MiB "
                 f"(code {row['code_mib']:.0f}, table {row['table_mib']:,.0f})  "
-                f"NCP {row['ncp']:.4f}  left out {row['left_out']:.1%}",
+                f"NCP {row['ncp']:.4f}  suppressed {row['left_out']:.1%}",
                 flush=True,
             )
             yield row
@@ -240,7 +241,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         f"{datetime.date.today().isoformat()}, {chip or platform.processor()}, Python {platform.python_version()}.",
         "",
         "| method | rows | plan, s | rows/s | publish, s | copy, s | ratio | table, MiB | code, MiB "
-        "| peak, MiB | peak / table | own | NCP | left out |",
+        "| peak, MiB | peak / table | own | NCP | suppressed |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
@@ -256,16 +257,16 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines += ["", "Growth of the plan's time with the number of rows n, as an exponent of n between the sizes:", ""]
     lines += ["| method | rows | exponent | n log n would be |", "|---|---:|---:|---:|"]
     for name in RUNS:
-        mine = {row["rows"]: row["plan_seconds"] for row in rows if row["method"] == name}
-        for a, b in _steps(sorted(mine)):
-            power = math.log(mine[b] / mine[a]) / math.log(b / a)
+        seconds = {row["rows"]: row["plan_seconds"] for row in rows if row["method"] == name}
+        for a, b in _steps(sorted(seconds)):
+            power = math.log(seconds[b] / seconds[a]) / math.log(b / a)
             ideal = math.log(b * math.log(b) / (a * math.log(a))) / math.log(b / a)
             lines.append(f"| {name} | {a:,} to {b:,} | {power:.2f} | {ideal:.2f} |")
     return "\n".join(lines) + "\n"
 
 
 def _steps(sizes: list[int]) -> list[tuple[int, int]]:
-    """Neighbouring sizes, and the first and the last."""
+    """Neighboring sizes, and the first and the last."""
     return list(dict.fromkeys([*pairwise(sizes), (sizes[0], sizes[-1])])) if len(sizes) > 1 else []
 
 

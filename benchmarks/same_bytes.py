@@ -47,6 +47,8 @@ for case, (attributes, more) in CASES.items():
     method = next(name for name in sorted(pls.methods(), key=len, reverse=True) if case.startswith(name))
     publish = {"method": method, "suppress": 0.5, **{k: v for k, v in more.items() if k in ("options", "variant")}}
     policy = {"version": 1, "attributes": attributes, "others": "drop", "publish": publish}
+    if "accept" in pls.Policy.model_fields:
+        policy["accept"] = "set-size"
     policy |= {k: v for k, v in more.items() if k in ("k", "rules")}
     if "rules" in more:
         named = ["age", "gender", "insurer"] + (["zipcode", "admission"] if len(more["rules"]) > 1 else [])
@@ -56,7 +58,7 @@ for case, (attributes, more) in CASES.items():
         table = once if method == "randomized-addition" else frequent
         policy["person"] = "patient"
     for format in ("parquet", "csv"):
-        release = pls.publish(table, pls.Policy.of(policy), key=pls.Key.test(), attacks=format == "csv")
+        release = pls.publish(table, pls.Policy(**policy), key=pls.Key.test(), attacks=format == "csv")
         release.save(place / f"{case}-{format}", format=format, allow_test=True)
 """
 
@@ -71,12 +73,12 @@ def main() -> int:
     parser.add_argument("other", help="the src of another checkout")
     asked = parser.parse_args()
     different = 0
-    with tempfile.TemporaryDirectory() as mine, tempfile.TemporaryDirectory() as theirs:
-        publish(Path(mine), None)
+    with tempfile.TemporaryDirectory() as own, tempfile.TemporaryDirectory() as theirs:
+        publish(Path(own), None)
         publish(Path(theirs), asked.other)
-        cases = sorted(entry.name for entry in Path(mine).iterdir() if not entry.name.endswith(".private"))
+        cases = sorted(entry.name for entry in Path(own).iterdir() if not entry.name.endswith(".private"))
         for case in cases:
-            here, there = Path(mine) / case, Path(theirs) / case
+            here, there = Path(own) / case, Path(theirs) / case
             names = sorted({entry.name for folder in (here, there) for entry in folder.iterdir()})
             for name in names:
                 old, new = ((f / name).read_bytes() if (f / name).exists() else b"" for f in (there, here))

@@ -1,7 +1,7 @@
 """Paste what the program prints into the docs, and write the policy's JSON Schema.
 
 `python docs/paste.py` rewrites what is stale; `--check` only says what is, and exits with 1. In a Markdown file the
-lines between `<!-- paste: COMMAND -->` and `<!-- end -->` are what COMMAND prints.
+lines between `<!-- paste: COMMAND -->` and `<!-- end -->` are what COMMAND prints; `the module graph` is drawn.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 SCHEMA = DOCS.parent / "src" / "pluralis" / "policy" / "policy.schema.json"
+GRAPH = re.compile(r"(<!-- paste: the module graph -->\n).*?(<!-- end -->)", re.DOTALL)
 PASTED = re.compile(r"(<!-- paste: pluralis (?P<words>.*?) ?-->\n).*?(<!-- end -->)", re.DOTALL)
 RUN = "import sys; sys.argv[0] = 'pluralis'; from pluralis.cli.main import main; main()"
 SETTINGS = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
@@ -38,7 +39,19 @@ def printed(words: str) -> str:
 
 def pasted(text: str) -> str:
     """The text with every pasted part fresh."""
-    return PASTED.sub(lambda part: f"{part[1]}\n```\n{printed(part['words'])}\n```\n\n{part[3]}", text)
+    text = PASTED.sub(lambda part: f"{part[1]}\n```\n{printed(part['words'])}\n```\n\n{part[3]}", text)
+    return GRAPH.sub(lambda part: f"{part[1]}\n```mermaid\n{module_graph()}\n```\n\n{part[2]}", text)
+
+
+@cache
+def module_graph() -> str:
+    """Which package imports which."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        from module_graph import mermaid
+    finally:
+        sys.path.remove(str(DOCS))
+    return mermaid()
 
 
 def schema() -> str:
@@ -50,7 +63,7 @@ def schema() -> str:
 
 def stale() -> Iterator[tuple[Path, str]]:
     """Files that are not what they should be, and what that is."""
-    for path in sorted(DOCS.rglob("*.md")):
+    for path in [*sorted(DOCS.rglob("*.md")), DOCS.parent / "ARCHITECTURE.md"]:
         text = path.read_text(encoding="utf-8")
         if (fresh := pasted(text)) != text:
             yield path, fresh
@@ -60,15 +73,15 @@ def stale() -> Iterator[tuple[Path, str]]:
 
 
 def main(check: bool) -> int:
-    found = list(stale())
-    for path, fresh in found:
+    pages = list(stale())
+    for path, fresh in pages:
         name = path.relative_to(DOCS.parent)
         if check:
             print(f"{name} is stale. Run `make docs`.", file=sys.stderr)
         else:
             path.write_text(fresh, encoding="utf-8")
             print(f"wrote {name}")
-    return 1 if check and found else 0
+    return 1 if check and pages else 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent / "tests"))
 
 from pluralis import Key, audit, publish  # noqa: E402
-from tables import PATIENTS, patients_policy  # noqa: E402
+from support.sample_tables import PATIENTS, patients_policy  # noqa: E402
 
 WIDTH, HEIGHT = 1190, 468
 TOP, LINE = 104, 34
@@ -35,12 +35,12 @@ POLICY = [
 ]
 
 
-def text(x: float, y: float, said: str, *, size: int = 16, fill: str = INK, more: str = "") -> str:
-    return f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}" {more}>{escape(said)}</text>'
+def text(x: float, y: float, words: str, *, size: int = 16, fill: str = INK, more: str = "") -> str:
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}" {more}>{escape(words)}</text>'
 
 
 def table(x: float, widths: list[int], frame: pl.DataFrame, bands: list[str] | None = None) -> list[str]:
-    """A frame as lines of text, a band of colour behind each row where there are bands."""
+    """A frame as lines of text, a band of color behind each row where there are bands."""
     parts = []
     places = [x + sum(widths[:i]) for i in range(len(widths))]
     for place, name in zip(places, frame.columns, strict=True):
@@ -96,7 +96,7 @@ def draw() -> str:
     parts += table(766, [74, 92, 86, 84, 62], rows, [shade[group] for group in rows["group"]])
     y = TOP + 14 + 6 * LINE + 50
     parts.append(f'<path d="M34 {y - 8} h{WIDTH - 68}" stroke="{RULE}" stroke-width="1.5"/>')
-    for said in (
+    for sentence in (
         f"{claim.claim}. Measured: {claim.measured:g}.",
         f"{covered.claim}: {covered.measured:g} of {covered.promised:g}.",
     ):
@@ -104,7 +104,7 @@ def draw() -> str:
         tick = (
             f'<path d="M36 {y - 6} l6 6 l11 -13" fill="none" stroke="#1a7f37" stroke-width="3" stroke-linecap="round"/>'
         )
-        parts += [tick, text(64, y, said[0].upper() + said[1:], size=17)]
+        parts += [tick, text(64, y, sentence[0].upper() + sentence[1:], size=17)]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

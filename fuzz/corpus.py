@@ -36,13 +36,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--close", action="store_true", help="cases that pass are no longer open")
-    of = parser.parse_args()
+    options = parser.parse_args()
     bad = 0
-    for path in of.files or cases():
+    for path in options.files or cases():
         fault, kept = replayed(path), read(path)
         bad += fault is not None and "open" not in kept
         print(f"{'passes' if fault is None else 'open  ' if 'open' in kept else 'FAULT '} {path.name}  {fault or ''}")
-        if of.close and fault is None and kept.pop("open", None):
+        if options.close and fault is None and kept.pop("open", None):
             path.write_text(json.dumps(kept, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
     return 1 if bad else 0
 

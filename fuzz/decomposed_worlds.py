@@ -42,8 +42,8 @@ def places(
             for group, row in zip(members, given, strict=True):
                 key = (group, *(row[names.index(k)] for k in known))
                 here.setdefault(key, []).append(row[names.index(name)])
-            for key, held in here.items():
-                tallies.setdefault(key, []).append(held)
+            for key, values in here.items():
+                tallies.setdefault(key, []).append(values)
             return
         group = members[len(given)]
         every = list(left) if left is not None else [(value,) for value in dict.fromkeys(sets[group, names[0]])]

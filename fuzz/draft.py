@@ -52,8 +52,8 @@ class Sheet:
     def frame(self) -> pl.DataFrame:
         """As Polars holds it; a cell that does not fit its column makes the column text."""
         series = []
-        for at, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
-            cells = [row[at] for row in self.rows]
+        for place, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
+            cells = [row[place] for row in self.rows]
             try:
                 series.append(pl.Series(name, cells, dtype=kind, strict=True))
             except (TypeError, OverflowError, pl.exceptions.PolarsError):
@@ -95,10 +95,11 @@ class Draft:
     links: dict[str, str] = field(default_factory=dict)  # name -> "fifo", "folder", or what a link points to
     removed: set[str] = field(default_factory=set)
     hidden: list[str] = field(default_factory=list)  # what was put where no table and no claim shows it
+    hidden_in: dict[str, str] = field(default_factory=dict)  # the same inside files that were written otherwise
     new_readme: bytes | None = None
 
     @classmethod
-    def of(cls, files: dict[str, bytes]) -> Draft:
+    def from_files(cls, files: dict[str, bytes]) -> Draft:
         manifest = json.loads(files[MANIFEST])
         sheets = [Sheet.read(info["file"], files[info["file"]]) for info in manifest["tables"]]
         return cls(manifest, sheets, files[README])
@@ -112,8 +113,8 @@ class Draft:
         return {}
 
     def columns(self, sheet: Sheet) -> list[dict[str, Any]]:
-        said = self.info(sheet).get("columns")
-        return [column for column in said if isinstance(column, dict)] if isinstance(said, list) else []
+        columns = self.info(sheet).get("columns")
+        return [column for column in columns if isinstance(column, dict)] if isinstance(columns, list) else []
 
     def sealed(self) -> dict[str, bytes]:
         """The files, everything made to agree that can be."""
@@ -165,8 +166,8 @@ def _spelled(manifest: Any) -> bytes:
 
 
 def _rewrite_sentences(manifest: dict[str, Any]) -> None:
-    said = manifest.get("claims")
-    claims: list[dict[str, Any]] = said if isinstance(said, list) else []
+    stated = manifest.get("claims")
+    claims: list[dict[str, Any]] = stated if isinstance(stated, list) else []
     for claim in claims:
         with suppress(Exception):  # a claim that is none keeps its sentence
             claim["rule"] = claim_words(Claim.model_validate({**claim, "rule": ""}), str(manifest.get("kind")))
@@ -184,16 +185,20 @@ def _rewrite_domains(sheet: Sheet, columns: list[dict[str, Any]]) -> None:
             continue
         if column.get("role") == "quasi" and not column.get("exact"):
             continue
-        at = sheet.names.index(name)
-        cells = [row[at] for row in sheet.rows]
+        place = sheet.names.index(name)
+        cells = [row[place] for row in sheet.rows]
         if column.get("sets"):
             continue
-        held = [cell for cell in cells if cell is not None and cell != ""]
-        if column.get("type") == "number" and all(isinstance(c, int | float) for c in held) and held:
-            column["domain"] = [min(held), max(held)]
-        elif column.get("type") == "text" and all(isinstance(c, str) for c in held):
-            missing = [None] if len(held) < len(cells) else []
-            column["domain"] = [*sorted(set(held)), *missing]
+        values = [cell for cell in cells if cell is not None and cell != ""]
+        if column.get("type") == "number" and all(isinstance(c, int | float) for c in values) and values:
+            column["domain"] = [min(values), max(values)]
+        elif column.get("type") == "text" and all(isinstance(c, str) for c in values):
+            missing = [None] if len(values) < len(cells) else []
+            held = sorted(set(values))
+            if column.get("ordered"):  # an order is what it is said to be
+                order = [value for value in column["domain"] if isinstance(value, str)]
+                held = [*(value for value in order if value in held), *(value for value in held if value not in order)]
+            column["domain"] = [*held, *missing]
 
 
 def _rehash(value: Any, files: dict[str, bytes], rows: dict[str, int]) -> None:

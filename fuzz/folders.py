@@ -18,7 +18,7 @@ import polars as pl
 
 from fuzz.draft import MANIFEST, Draft
 from fuzz.harness import Case, Fault, Outcome, raised_at, scratch, watched
-from fuzz.judge import Judgement, judge
+from fuzz.judge import Judgment, judge
 from fuzz.mutations import every
 from fuzz.seeds import SEEDS, bytes_of, publish_all
 from pluralis import audit
@@ -26,7 +26,7 @@ from pluralis.auditing import Verdict
 from pluralis.errors import ReleaseError
 
 CERTIFICATE = "what the manifest says was measured is what its tables give"
-WORST = ("claim", "uncovered", "name", "form")  # first
+WORST = ("claim", "uncovered", "order", "name", "form")  # first
 
 
 class Folders:
@@ -45,8 +45,8 @@ class Folders:
     @cached_property
     def known_parameters(self) -> frozenset[str]:
         """What some release has under `parameters`; `case` and others that no seed happens to have are added."""
-        said = (json.loads(files[MANIFEST])["parameters"] for files in self.files.values())
-        return frozenset({"case", "dependencies", "persons", "weights"}.union(*said))
+        parameters = (json.loads(files[MANIFEST])["parameters"] for files in self.files.values())
+        return frozenset({"case", "dependencies", "persons", "weights"}.union(*parameters))
 
     @cached_property
     def _numbers(self) -> Iterator[int]:
@@ -62,7 +62,7 @@ class Folders:
 
     def draft(self, case: Case) -> Draft:
         """The folder of a case."""
-        draft = Draft.of(self.files[case["seed"]])
+        draft = Draft.from_files(self.files[case["seed"]])
         for name, number in case["steps"]:
             every()[name](draft, Random(number))
         return draft
@@ -94,18 +94,19 @@ class Folders:
             return None if expected else Fault("error", raised_at(outcome.error), str(outcome.error))
         if not outcome.value.holds:
             return None
-        found: Judgement = judge(folder, self.known_parameters)
+        judgment: Judgment = judge(folder, self.known_parameters)
         kind = draft.manifest.get("kind")
-        if found.broken:
+        if judgment.broken:
             # a false claim is worse than a strange form: it names the fault
-            worst = min(found.broken, key=lambda why: (WORST.index(why.partition(":")[0]), why))
+            worst = min(judgment.broken, key=lambda why: (WORST.index(why.partition(":")[0]), why))
             place = f"{kind} {worst}" if worst.startswith(("claim", "uncovered")) else worst
-            return Fault("passed", place, f"{kind}; {'; '.join(found.broken)}")
-        return Fault("passed", f"hidden: {draft.hidden[0]}", str(kind)) if draft.hidden else None
+            return Fault("passed", place, f"{kind}; {'; '.join(judgment.broken)}")
+        hidden = [*draft.hidden, *filter(None, draft.hidden_in.values())]
+        return Fault("passed", f"hidden: {hidden[0]}", str(kind)) if hidden else None
 
     def smaller(self, case: Case) -> Iterator[Case]:
-        for at in range(len(case["steps"])):
-            yield {**case, "steps": [step for i, step in enumerate(case["steps"]) if i != at]}
+        for left_out in range(len(case["steps"])):
+            yield {**case, "steps": [step for i, step in enumerate(case["steps"]) if i != left_out]}
 
 
 def _only_the_certificate(outcome: Outcome) -> bool:

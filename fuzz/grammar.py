@@ -12,41 +12,43 @@ def derived(grammar: Grammar, symbol: str, random: Random, depth: int = 0) -> st
     """A sentence of a symbol. Deep down the first alternative is taken, which ends."""
     ways = grammar[symbol]
     way = ways[0] if depth > DEEPEST else random.choice(ways)
-    out, at = [], 0
-    while (start := way.find("<", at)) >= 0:
+    out, position = [], 0
+    while (start := way.find("<", position)) >= 0:
         end = way.find(">", start)
         name = way[start + 1 : end] if end > 0 else ""
         if name in grammar:
-            out += [way[at:start], derived(grammar, name, random, depth + 1)]
-            at = end + 1
+            out += [way[position:start], derived(grammar, name, random, depth + 1)]
+            position = end + 1
         else:
-            out.append(way[at : start + 1])
-            at = start + 1
-    return "".join(out) + way[at:]
+            out.append(way[position : start + 1])
+            position = start + 1
+    return "".join(out) + way[position:]
 
 
 def damaged(data: bytes, random: Random, tokens: list[bytes]) -> bytes:
     """A few bytes changed, lost, doubled or moved, or a token put somewhere."""
     changed = bytearray(data)
     for _ in range(random.choice([1, 1, 2, 3, 8])):
-        at = random.randrange(len(changed) + 1)
+        position = random.randrange(len(changed) + 1)
         span = random.choice([1, 1, 2, 5, 30])
         way = random.randrange(6)
         if way == 0:
-            del changed[at : at + span]
+            del changed[position : position + span]
         elif way == 1:
-            changed[at:at] = changed[at : at + span] * random.choice([1, 2, 50])
+            changed[position:position] = changed[position : position + span] * random.choice([1, 2, 50])
         elif way == 2 and changed:
-            changed[at % len(changed)] = random.randrange(256 if random.random() < 0.2 else 128)
+            changed[position % len(changed)] = random.randrange(256 if random.random() < 0.2 else 128)
         elif way == 3:
-            changed[at:at] = random.choice(tokens)
+            changed[position:position] = random.choice(tokens)
         elif way == 4:
             there = random.randrange(len(changed) + 1)
-            piece = changed[at : at + span]
-            del changed[at : at + span]
+            piece = changed[position : position + span]
+            del changed[position : position + span]
             changed[there:there] = piece
         else:
-            changed[at:at] = random.choice([random.randbytes(span), bytes(random.choices(range(32, 127), k=span))])
+            changed[position:position] = random.choice(
+                [random.randbytes(span), bytes(random.choices(range(32, 127), k=span))]
+            )
     return bytes(changed)
 
 
@@ -104,22 +106,29 @@ ODD = [
     b"#",
 ]
 
-# Alternatives that stand several times are taken so much oftener: most of a sentence should be sound, or nothing is
+# Alternatives that stand several times are taken so much more often: most of a sentence should be sound, or nothing is
 # reached behind the first refusal.
 POLICY: Grammar = {
-    "policy": ["version: 1\nattributes:\n<quasi><secret><other><more>"] * 4 + ["version: 1\n<rules><more>", "<tops>"],
+    "policy": ["version: 1\nattributes:\n<quasi><sensitive><other><more>"] * 4
+    + ["version: 1\n<rules><more>", "<tops>"],
     "quasi": [
         "  age: {role: quasi, type: number<weight>}\n",
         "  age: {role: quasi, type: number, hierarchy: <intervals>}\n",
         "  sex: {role: quasi}\n  age: {role: quasi<weight>, hierarchy: <hierarchy>}\n",
+        "  age: {role: quasi, type: number, <ends>}\n",
+        "  sex: {role: quasi, <recoded>}\n",
         "  <name>: <flow>\n",
     ],
-    "secret": [
+    "sensitive": [
         "  disease: {role: sensitive, l: 2}\n",
         "  disease: {role: sensitive, l: <l>, model: <model>}\n",
         "  disease: {role: sensitive, l: 2}\n  bill: {role: sensitive, l: <l>, type: number, bin: <number>}\n",
         "  disease: {role: sensitive, l: <l>, if_missing: <missing>}\n",
         "  disease: {role: sensitive, l: 2, case: <case>}\n",
+        "  disease: {role: sensitive, at_most: {<name>: <share>}}\n",
+        "  disease: {role: sensitive, l: <l>, gain: <number>, t: <share>}\n",
+        "  disease: {role: sensitive, at_most: <value>, gain: <value>, t: <value>}\n",
+        "  disease: {role: sensitive, l: 2, <recoded>}\n",
     ],
     "other": ["", "", "  ward: {role: plain}\n", "  id: {role: identifier}\n", "  <name>: <flow>\n"],
     "more": ["", "<top>", "<top><top>", "<top>"],
@@ -143,6 +152,9 @@ POLICY: Grammar = {
         "{role: quasi}",
         "{role: <role>}",
         "{role: quasi, weight: <number>}",
+        "{role: quasi, type: number, breaks: [<number>, <number>]}",
+        "{role: quasi, type: number, bins: {quantiles: <l>}}",
+        "{role: <role>, order: [<value>, <value>, '<5', '5-9', 10+]}",
         "{<key>: <value>, <key>: <value>}",
         "<value>",
     ],
@@ -157,8 +169,23 @@ POLICY: Grammar = {
         "{mask: left}",
         "{file: tree.csv}",
         "{file: ../../etc/passwd}",
+        "{columns: [sex]}",
+        "{columns: <list>}",
+        "{icd: 9}",
+        "{icd: <number>}",
+        "{date: [month, year]}",
+        "{date: <list>}",
         "<value>",
         "{mask: <value>}",
+    ],
+    "ends": ["top: <number>", "bottom: <number>", "top: 90, bottom: 18", "top: <number>, bottom: <number>"],
+    "recoded": [
+        "rare: {below: 2}",
+        "rare: {below: <l>, as: <name>}",
+        "rare: {below: 2, along: <hierarchy>}",
+        "rare: <value>",
+        "missing: <list>",
+        "missing: ['?', '']",
     ],
     "missing": ["drop", "refuse", "{as: unknown}", "<value>"],
     "model": [
@@ -181,18 +208,28 @@ POLICY: Grammar = {
         "role",
         "type",
         "model",
+        "at_most",
+        "gain",
+        "t",
         "weight",
         "bin",
+        "rare",
+        "top",
+        "bottom",
+        "breaks",
+        "bins",
+        "order",
         "case",
         "person",
         "rules",
         "version",
         "<name>",
         "missing",
+        "accept",
     ],
     "name": ["age", "sex", "disease", "drug", "bill", "'a b'", '"x"', "NO", "1", "~", "ﬂu", "'*'", "group", "count"],
     "l": ["2", "2", "3", "5", "<number>"],
-    "share": ["0", "0.1", "0.5", "<number>"],
+    "share": ["0", "0.1", "0.5", "1/4", "25%", "1/0", "<number>"],
     "number": [
         "2",
         "3",

@@ -111,7 +111,7 @@ def scratch() -> Path:
     return folder
 
 
-def minimised(fuzzer: Fuzzer, case: Case, fault: Fault, seconds: float = 20.0) -> Case:
+def minimized(fuzzer: Fuzzer, case: Case, fault: Fault, seconds: float = 20.0) -> Case:
     """A case with as little as possible that shows the same fault."""
     end = time.monotonic() + seconds
     shrinking = True
@@ -120,8 +120,8 @@ def minimised(fuzzer: Fuzzer, case: Case, fault: Fault, seconds: float = 20.0) -
         for less in fuzzer.smaller(case):
             if time.monotonic() > end:
                 return case
-            found = fuzzer.check(less)
-            if found is not None and found.key == fault.key:
+            again = fuzzer.check(less)
+            if again is not None and again.key == fault.key:
                 case, shrinking = less, True
                 break
     return case
@@ -132,6 +132,6 @@ def write_case(folder: Path, fuzzer: str, case: Case, fault: Fault) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     words = "".join(c if c.isalnum() else "-" for c in f"{fault.kind} {fault.place}".lower())
     path = folder / f"{fuzzer}-{'-'.join(filter(None, words.split('-')))[:90]}.json"
-    said = {"fuzzer": fuzzer, "fault": fault.key, "detail": fault.detail[:400], "case": case}
-    path.write_text(json.dumps(said, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
+    content = {"fuzzer": fuzzer, "fault": fault.key, "detail": fault.detail[:400], "case": case}
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
     return path

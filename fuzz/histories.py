@@ -53,7 +53,7 @@ def _publications() -> list[Any]:
     attributes = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
     made = []
     for method in ("bsgi", "mondrian", "anatomy"):
-        policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": method}})
+        policy = Policy.from_dict({"version": 1, "attributes": attributes, "publish": {"method": method}})
         made.append(publish(people, policy, key=KEY, attacks=False))
     return made
 
@@ -104,12 +104,12 @@ class Histories:
 
     def smaller(self, case: Case) -> Iterator[Case]:
         steps = case["steps"]
-        for at in range(len(steps)):
-            yield {**case, "steps": [step for i, step in enumerate(steps) if i != at]}
-        for at, step in enumerate(steps):
+        for place in range(len(steps)):
+            yield {**case, "steps": [step for i, step in enumerate(steps) if i != place]}
+        for place, step in enumerate(steps):
             for out in range(len(step) if len(step) > 1 else 0):
                 less = [writer for i, writer in enumerate(step) if i != out]
-                yield {**case, "steps": [less if i == at else each for i, each in enumerate(steps)]}
+                yield {**case, "steps": [less if i == place else each for i, each in enumerate(steps)]}
 
     def check(self, case: Case) -> Fault | None:
         self.prepared  # noqa: B018  made once
@@ -135,13 +135,13 @@ class Histories:
             if code == KILLED and writer["kill"] is None:
                 return Fault("error", "a writer was killed by another")
         for name in written:
-            mine = [code for writer, code in zip(writers, codes, strict=True) if writer["name"] == name]
+            results = [code for writer, code in zip(writers, codes, strict=True) if writer["name"] == name]
             first = [w for w in writers if w["name"] == name and not w["replace"]]
             if name in shown and not (place / name).exists():
                 return Fault("lost", "a release that was there is gone", name)
-            if len(first) == len(mine) and mine.count(DONE) > 1:
+            if len(first) == len(results) and results.count(DONE) > 1:
                 return Fault("order", "two writers won", name)
-            if DONE in mine and not (place / name).exists():
+            if DONE in results and not (place / name).exists():
                 return Fault("lost", "a release that was published is not there", name)
         for name, old in before.items():
             owner = name.lstrip(".").partition(".staging-")[0].removesuffix(".private")
@@ -212,19 +212,19 @@ class Histories:
 
     def _audited(self, release: Path) -> str:
         """Why a release does not hold, found by another process; nothing where it does."""
-        told = self.prepared.parent / "told"
+        failure = self.prepared.parent / "failure"
 
         def look() -> int:
             try:
                 verdict = audit(release)
             except PluralisError as error:
-                told.write_text(f"it cannot be read: {error}")
+                failure.write_text(f"it cannot be read: {error}")
             else:
-                told.write_text("" if verdict.holds else str(verdict.failures[0]))
+                failure.write_text("" if verdict.holds else str(verdict.failures[0]))
             return DONE
 
-        told.unlink(missing_ok=True)
-        return told.read_text() if _wait(_forked(look)) == DONE else "the audit broke"
+        failure.unlink(missing_ok=True)
+        return failure.read_text() if _wait(_forked(look)) == DONE else "the audit broke"
 
 
 def _misfit(release: Path) -> str | None:
@@ -239,9 +239,9 @@ def _misfit(release: Path) -> str | None:
         return None  # a replacement was killed in between
     if not files <= PRIVATE_FILES or "audit.json" not in files:
         return "strange files in a private folder"
-    said = json.loads((private / "audit.json").read_text())["manifest_sha256"]
-    mine = hashlib.sha256((release / "manifest.json").read_bytes()).hexdigest()
-    return None if said == mine else "a report of another release"
+    reported = json.loads((private / "audit.json").read_text())["manifest_sha256"]
+    actual = hashlib.sha256((release / "manifest.json").read_bytes()).hexdigest()
+    return None if reported == actual else "a report of another release"
 
 
 def _content(folder: Path) -> str:

@@ -7,16 +7,20 @@ folder that it calls broken and the audit passes is a fault of the audit.
     form       the folder is not the one spelling of a release: something in it is neither read nor hashed
     name       an adversary, an attribute or a column is not what it is called
     uncovered  a protected attribute is shown where no claim speaks of it, or has no claim
-    claim      a claim is false: a posterior above 1/l, a group below k, fewer than l candidates
+    claim      a claim is false: a posterior above 1/l or a bound of its own, a group below k, fewer than l candidates,
+               a group unlike all rows
+    order      bands that are said to stand in order do not
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from fuzz.slow_reader import (
     Unreadable,
     Value,
     canonical,
+    described,
     interval,
     read_folder,
 )
@@ -37,29 +42,35 @@ from fuzz.worlds import Cell, Partial, TooMany, highest_posterior, worlds
 
 GROUPED = ("generalized", "bucketized", "sliced")
 EPSILON = 1e-9
+BOUNDING = {  # claims that say something else than l
+    "at-most": ("value", "at_most"),
+    "gain": ("gain",),
+    "closeness": ("t",),
+    "ordered-closeness": ("t",),
+}
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgment:
     """Everything that is broken, by kind and place, and what could not be decided."""
 
     broken: tuple[str, ...]
     undecided: tuple[str, ...] = ()
 
 
-def judge(folder: Path, known_parameters: Iterable[str]) -> Judgement:
+def judge(folder: Path, known_parameters: Iterable[str]) -> Judgment:
     """What is broken in a folder."""
     try:
         read = read_folder(folder, known_parameters)
-        return Judge(read).judgement()
+        return Judge(read).judgment()
     except Unreadable as why:
-        return Judgement((f"form: {why}",))
+        return Judgment((f"form: {why}",))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        return Judgement((f"form: something is not of its type ({type(error).__name__})",))
+        return Judgment((f"form: something is not of its type ({type(error).__name__})",))
 
 
 class Judge:
-    """One folder under judgement."""
+    """One folder under judgment."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder, self.undecided = folder, list[str]()
@@ -74,17 +85,25 @@ class Judge:
             raise Unreadable("a kind that there is not")
         if type(self.rows) is not int or self.rows < 1 or not isinstance(self.claims, list) or not self.claims:
             raise Unreadable("no rows, or no claims")
-        if not isinstance(self.l, dict) or any(type(l) is not int or l < 2 for l in self.l.values()):
+        if not isinstance(self.l, dict) or any(type(l) is not int or l < 1 for l in self.l.values()):
             raise Unreadable("l is not a number for each attribute")
         if type(self.linked) is not bool:
             raise Unreadable("linked is neither true nor false")
         for claim in self.claims:
             self._check(claim)
+        bounded = {claim.get("attribute") for claim in self.claims if claim.get("model") in BOUNDING}
+        if any(l < 2 and name not in bounded for name, l in self.l.items()):
+            raise Unreadable("l bounds nothing, and no claim does")
         self.keep_case = set(self.parameters.get("case") or [])
         self.numbers = {c.attribute for c in self._columns() if c.type == "number" and c.role in ("sensitive", "quasi")}
         domains = self.parameters.get("domains") or {}
-        self.numbers |= {name for name, said in domains.items() if said.get("type") == "number"}
+        self.numbers |= {name for name, domain in domains.items() if domain.get("type") == "number"}
         self.same_bins = self._overlapping()
+        self.order_of = {
+            column.attribute: [self.canonical(value, column.attribute) for value in column.domain if value is not None]
+            for column in [*self._columns(), *map(described, domains.values())]
+            if column.ordered and column.attribute in self.l
+        }
 
     @staticmethod
     def _check(claim: Any) -> None:
@@ -96,11 +115,12 @@ class Judge:
                 raise Unreadable(f"a claim with a strange {key}")
         if (claim.get("attribute") is None) == (claim.get("k") is None):
             raise Unreadable("a claim of nothing")
-        if claim.get("attribute") is not None and claim.get("l") is None:
-            raise Unreadable("a claim without l")
+        fields = BOUNDING.get(str(claim.get("model")), ("l",))
+        if claim.get("attribute") is not None and any(claim.get(field) is None for field in fields):
+            raise Unreadable(f"a claim without {fields[0]}")
 
-    def judgement(self) -> Judgement:
-        of: Callable[[], Iterator[str]] = {
+    def judgment(self) -> Judgment:
+        broken_claims: Callable[[], Iterator[str]] = {
             "decomposed": self._decomposed,
             "candidates": self._candidates,
             "multi": self._multi,
@@ -108,11 +128,12 @@ class Judge:
         broken = [f"form: {odd}" for odd in self.folder.odd]
         broken += [f"name: {why}" for why in self._names()]
         broken += [f"uncovered: {why}" for why in self._uncovered()]
+        broken += [f"order: {why}" for why in self._orders()]
         try:
-            broken += [f"claim: {why}" for why in of()]
+            broken += [f"claim: {why}" for why in broken_claims()]
         except TooMany:
             self.undecided.append("too many worlds")
-        return Judgement(tuple(dict.fromkeys(broken)), tuple(self.undecided))
+        return Judgment(tuple(dict.fromkeys(broken)), tuple(self.undecided))
 
     # names ------------------------------------------------------------------------------------------------------------
 
@@ -160,6 +181,16 @@ class Judge:
             if not about or (self.kind != "multi" and not any(quasi <= knows for knows in about)):
                 yield "a protected attribute without a claim"
 
+    def _orders(self) -> Iterator[str]:
+        """Bands that stand in an order that is not theirs."""
+        for column in [*self._columns(), *map(described, (self.parameters.get("domains") or {}).values())]:
+            ends = [_band(value) for value in column.domain if value is not None] if column.ordered else []
+            bands = [pair for pair in ends if pair is not None]
+            if len(bands) < len(ends) or all(low == high for low, high in bands):
+                continue
+            if any(high > low for (_, high), (low, _) in pairwise(bands)):
+                yield "bands of an ordered attribute that do not stand in order, or overlap"
+
     # values -----------------------------------------------------------------------------------------------------------
 
     def canonical(self, value: Value, attribute: str) -> Value:
@@ -202,12 +233,12 @@ class Judge:
             times = row["count"] if counted else 1
             if type(times) is not int or not 1 <= times <= self.rows:
                 raise Unreadable("a count that is none")
-            told = {c.attribute: self.canonical(row[c.name], c.attribute) for c in table.role("sensitive")}
+            values = {c.attribute: self.canonical(row[c.name], c.attribute) for c in table.role("sensitive")}
             if table.role("attribute"):
                 name = str(row["attribute"])
-                told = {name: self.canonical(row["value"], name)}
+                values = {name: self.canonical(row["value"], name)}
             rest = {c.name: row[c.name] for c in table.role("quasi", "plain", "group")}
-            rows += [{**rest, **told}] * times
+            rows += [{**rest, **values}] * times
         return rows
 
     # generalized, bucketized, sliced ------------------------------------------------------------------------------
@@ -264,17 +295,20 @@ class Judge:
 
     def _diverse(self, claim: dict[str, Any], classes: dict[tuple[Value, ...], list[Row]]) -> Iterator[str]:
         """The models of docs/policy.md, on what people of one class hold."""
+        if claim.get("model") in BOUNDING:
+            yield from self._bounded(claim, classes)
+            return
         l, c, model, name = claim["l"], claim.get("c") or 0, claim.get("model"), claim["attribute"]
         for rows in classes.values():
-            held = sorted(Counter(row[name] for row in rows).values(), reverse=True)
-            size = sum(held)
-            entropy = -sum(n / size * math.log(n / size) for n in held)
+            frequencies = sorted(Counter(row[name] for row in rows).values(), reverse=True)
+            size = sum(frequencies)
+            entropy = -sum(n / size * math.log(n / size) for n in frequencies)
             kept = {
-                "frequency": held[0] * l <= size,
-                "distinct": len(held) >= l,
+                "frequency": frequencies[0] * l <= size,
+                "distinct": len(frequencies) >= l,
                 "entropy": entropy >= math.log(l) - 1e-6,
-                "recursive": held[0] < c * sum(held[l - 1 :]),
-                "unique-distinct": held[0] == 1 and l <= len(held) <= l + 1,
+                "recursive": frequencies[0] < c * sum(frequencies[l - 1 :]),
+                "unique-distinct": frequencies[0] == 1 and l <= len(frequencies) <= l + 1,
             }.get(str(model))
             if kept is None:
                 yield f"a model that this kind does not have ({model})"
@@ -283,24 +317,57 @@ class Judge:
                 yield f"{model} of {'everybody in a group' if len(claim['adversary']) else 'all'} does not hold"
                 return
 
+    def _bounded(self, claim: dict[str, Any], classes: dict[tuple[Value, ...], list[Row]]) -> Iterator[str]:
+        """Bounds of values: shares in classes beside those of all rows, as fractions."""
+        name, model = claim["attribute"], claim["model"]
+        overall = _shares(Counter(row[name] for rows in classes.values() for row in rows))
+        held_in_classes = [_shares(Counter(row[name] for row in rows)) for rows in classes.values()]
+        named = self.canonical(claim.get("value"), name)
+        if model == "at-most" and named not in overall:
+            yield "a bound of a value that nobody has"
+            return
+        for shares in held_in_classes:
+            if model == "at-most":
+                kept = shares.get(named, Fraction(0)) <= Fraction(str(claim["at_most"]))
+            elif model == "gain":
+                kept = all(share <= Fraction(claim["gain"]) * overall[v] + EPSILON for v, share in shares.items())
+            else:
+                order = self._order(name, overall) if model == "ordered-closeness" else [*overall]
+                ordered = model == "ordered-closeness"
+                kept = order is not None and _distance(shares, overall, order, ordered=ordered) <= claim["t"] + EPSILON
+            if not kept:
+                yield f"{model} does not hold in a group"
+                return
+
+    def _order(self, attribute: str, values: Iterable[Value]) -> list[Value] | None:
+        """Values as their domain lists them, where it is said to be in order; else by the numbers that they say."""
+        listed = self.order_of.get(attribute)
+        if listed is not None:
+            places = {value: i for i, value in reversed([*enumerate(listed)])}
+            return sorted(values, key=lambda value: places[value]) if {*values} <= {*places} else None
+        ends = {value: interval(str(value).removeprefix("number ")) for value in values}
+        return None if None in ends.values() else sorted(ends, key=lambda value: ends[value] or ())
+
     def _across_slices(self, quasi: Table, holders: list[Table]) -> Iterator[str]:
         """Whoever knows a value of another slice, by all worlds; people of equal labels are not told apart."""
-        secret = {c.attribute: table for table in holders for c in table.role("sensitive")}
+        table_of = {c.attribute: table for table in holders for c in table.role("sensitive")}
         labels = [column.name for column in quasi.role("quasi")]
         for claim in self.claims:
             name: str = claim.get("attribute", "")
-            known = [other for other in claim["adversary"] if other in secret and secret[other] is not secret.get(name)]
+            known = [
+                other for other in claim["adversary"] if other in table_of and table_of[other] is not table_of.get(name)
+            ]
             if (
                 claim.get("model") != "frequency"
                 or not known
-                or name not in secret
+                or name not in table_of
                 or not set(labels) <= set(claim["adversary"])
             ):
                 continue
             tables: list[list[Partial]] = [
                 [{k: v for k, v in row.items() if k not in ("count",)} for row in quasi.rows]
             ]
-            for table in dict.fromkeys(secret[other] for other in (*known, name)):
+            for table in dict.fromkeys(table_of[other] for other in (*known, name)):
                 column = f"group_{table.name.removeprefix('slice_')}"
                 wanted = [column, *(c.attribute for c in table.role("sensitive"))]
                 rows = [{**row, column: row["group"]} for row in self.people(table)]
@@ -341,16 +408,16 @@ class Judge:
             supply = self.people(joint[0]) if joint else self.people(marginal[name]) if marginal else None
             if not joint:
                 known = []  # what is said of one attribute does not mention another
-            found = places(sizes, sets, names, supply, primary, known, name)
-            if not found:
+            tallies = places(sizes, sets, names, supply, primary, known, name)
+            if not tallies:
                 yield "no world fits the tables"
-            for held in found.values():
-                candidates = {value for world in held for value in world}
+            for held_in_worlds in tallies.values():
+                candidates = {value for world in held_in_worlds for value in world}
                 if len(candidates) < l:
                     yield "fewer candidates than l"
                     break
-                total = sum((Counter(world) for world in held), Counter[Value]())
-                provable = max(min(Fraction(world.count(v), len(world)) for world in held) for v in total)
+                total = sum((Counter(world) for world in held_in_worlds), Counter[Value]())
+                provable = max(min(Fraction(world.count(v), len(world)) for world in held_in_worlds) for v in total)
                 if provable * l > 1:
                     yield "a share above 1/l in every world"
                     break
@@ -367,11 +434,11 @@ class Judge:
         for column in table.role("sensitive"):
             l = self.l.get(column.attribute)
             for row in table.rows:
-                held = row[column.name]
-                if not isinstance(held, tuple):
-                    raise Unreadable("a secret that is no set")
-                counts = Counter(self.canonical(value, column.attribute) for value in held)
-                if l is not None and (len(counts) < l or max(counts.values()) * l > len(held)):
+                members = row[column.name]
+                if not isinstance(members, tuple):
+                    raise Unreadable("a sensitive cell that is no set")
+                counts = Counter(self.canonical(value, column.attribute) for value in members)
+                if l is not None and (len(counts) < l or max(counts.values()) * l > len(members)):
                     yield "a set of fewer than l values"
                     return
         for claim in self.claims:
@@ -382,18 +449,18 @@ class Judge:
         """Whether a member of a published set can be likelier than is said, by counts that may have become weights."""
         columns = table.role("sensitive")
         if len(columns) > 1:
-            yield "a posterior of several secrets in a row"
+            yield "a posterior of several sensitive attributes in a row"
             return
-        said = (self.parameters.get("addition") or {}).get(claim["attribute"]) or {}
+        design = (self.parameters.get("addition") or {}).get(claim["attribute"]) or {}
         pair = [c for c in self.claims if c.get("model") == "posterior-shares" and c["attribute"] == claim["attribute"]]
         if not pair:
             yield "a posterior by weights alone"
             return
-        if "weights" not in said:
+        if "weights" not in design:
             return  # nothing is stated: what the sets show is a matter of chance
-        of = dict(zip(said["values"], (_counts_of(weight) for weight in said["weights"]), strict=False))
+        counts = dict(zip(design["values"], (_counts_of(weight) for weight in design["weights"]), strict=False))
         for row in table.rows:
-            ends = [of[value] for value in row[columns[0].name] if value in of]
+            ends = [counts[value] for value in row[columns[0].name] if value in counts]
             low = sum(least for least, _ in ends)
             worst = max((most / (most + low - least) for least, most in ends), default=0.0)
             if worst > pair[0].get("bound", 0.0) + 1e-4:
@@ -408,18 +475,21 @@ class Judge:
             yield "another number of rows"
             return
         fixed = [
-            tuple(map(str.strip, said.rpartition("->")[::2])) for said in self.parameters.get("dependencies") or []
+            tuple(map(str.strip, dependency.rpartition("->")[::2]))
+            for dependency in self.parameters.get("dependencies") or []
         ]
-        found = [world for world in worlds(tables, agree=common) if all(obeys(world, *of) for of in fixed)]
-        if not found:
+        consistent = [
+            world for world in worlds(tables, agree=common) if all(obeys(world, *dependency) for dependency in fixed)
+        ]
+        if not consistent:
             self.undecided.append("no world")
-        every = set(found[0][0]) if found else set()
+        every = set(consistent[0][0]) if consistent else set()
         for claim in self.claims:
             if claim.get("model") != "frequency":
                 self.undecided.append(f"model {claim.get('model')}")
                 continue
             if claim["attribute"] in every and set(claim["adversary"]) <= every:
-                posterior, _ = highest_posterior(iter(found), claim["adversary"], claim["attribute"])
+                posterior, _ = highest_posterior(iter(consistent), claim["adversary"], claim["attribute"])
                 if posterior > 1 / claim["l"] + EPSILON:
                     yield "a posterior over all tables"
 
@@ -439,12 +509,44 @@ class Judge:
         return rows
 
 
+def _distance(
+    shares: dict[Value, Fraction], overall: dict[Value, Fraction], order: list[Value], *, ordered: bool
+) -> Fraction:
+    """What must be carried, and how far: every value 1 from the others, or a step from the next."""
+    apart = {value: shares.get(value, Fraction(0)) - overall[value] for value in order}
+    if not ordered:
+        return sum((abs(one) for one in apart.values()), Fraction(0)) / 2
+    carried, total = Fraction(0), Fraction(0)
+    for one in apart.values():
+        carried += one
+        total += abs(carried)
+    return total / max(1, len(apart) - 1)
+
+
+def _band(value: Value) -> tuple[float, float] | None:
+    """The ends of `<18`, `>=65`, `65+`, `18-64`, `[18, 65)` or a number; None of other texts."""
+    text = str(value)
+    number = r"(\d+(?:\.\d+)?)"
+    if match := re.fullmatch(rf"<=?{number}", text):
+        return -math.inf, float(match[1])
+    if match := re.fullmatch(rf">=?{number}|{number}\+", text):
+        return float(match[1] or match[2]), math.inf
+    if match := re.fullmatch(rf"{number}-{number}|[\[(]{number}, {number}[\])]", text):
+        low, high = (float(end) for end in match.groups() if end is not None)
+        return (low, high) if low <= high else None
+    return (float(text), float(text)) if re.fullmatch(number, text) else None
+
+
+def _shares(counts: Counter[Value]) -> dict[Value, Fraction]:
+    return {value: Fraction(many, counts.total()) for value, many in counts.items()}
+
+
 def _counts_of(weight: int) -> tuple[float, float]:
     """The fewest and the most rows that can have become a weight, over it, by trying: 2 √n in steps from some start."""
-    found = []
+    counts = []
     for count in range(max(1, weight - 2 * int(weight**0.5) - 3), weight + 2 * int(weight**0.5) + 4):
         for i in range(65):
             step = (int(2 * count**0.5 + i / 64) + 0.5 - i / 64) / 2
             if max(1, round(step**2)) == weight:
-                found.append(count)
-    return (min(found) / weight, max(found) / weight) if found else (1.0, 1.0)
+                counts.append(count)
+    return (min(counts) / weight, max(counts) / weight) if counts else (1.0, 1.0)

@@ -22,7 +22,7 @@ from fuzz.judge import judge
 from pluralis import Key, audit, publish
 from pluralis.auditing import Verdict
 from pluralis.errors import AuditFailed, Breached, Infeasible, InputError, PolicyError
-from pluralis.methods import methods
+from pluralis.method import methods
 from pluralis.policy.policy import Policy
 
 TREE = "apple;pome;*\npear;pome;*\nplum;stone;*\nleek;bulb;*\nonion;bulb;*\n"
@@ -35,7 +35,7 @@ QUASI: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "tree": ({"hierarchy": {"file": "tree.csv"}}, ["apple", "pear", "plum", "leek", "onion"]),
     "mask": ({"hierarchy": {"mask": "right"}}, ["10075", "10076", "204", "21"]),
 }
-SECRETS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+SENSITIVE: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "text": ({}, ["flu", "hiv", "gout", "acne", "cold"]),
     "spelled": ({}, ["flu", "Flu", " FLU", "hiv", "ＨＩＶ", "gout"]),
     "cased": ({"case": "keep"}, ["flu", "Flu", "hiv", "gout"]),
@@ -58,6 +58,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tp": [{"residue": "mondrian"}],
 }
 MULTI = ("gd", "uad", "single-attribute")
+BOUNDING = ("bsgi", "anatomy", "mondrian", "incognito", "kaca")
 WITH_K = ("bsgi", "mondrian", "incognito", "kaca", "tp", "sloms")
 NAMES = ("q", "r", "t", "secret", "other", "third", "note", "group", "count", "value", "n", "*")
 
@@ -84,25 +85,34 @@ class Methods:
         attributes: dict[str, dict[str, Any]] = {}
         names = random.sample(NAMES[6:], 6) if random.random() < 0.05 else ["q", "r", "t", "s1", "s2", "s3"]
 
-        def add(name: str, of: dict[str, tuple[dict[str, Any], list[Any]]], **said: Any) -> None:
-            kind, values = of[random.choice(sorted(of))]
+        def add(name: str, choices: dict[str, tuple[dict[str, Any], list[Any]]], **settings: Any) -> None:
+            kind, values = choices[random.choice(sorted(choices))]
             few = random.sample(values, random.randint(min(2, len(values)), len(values)))
-            evenly = said["role"] == "sensitive" and random.random() < 0.75  # or most tables are too skewed for any l
+            evenly = (
+                settings["role"] == "sensitive" and random.random() < 0.75
+            )  # or most tables are too skewed for any l
             columns[name] = random.sample((few * rows)[:rows], rows) if evenly else random.choices(few, k=rows)
-            attributes[name] = {**kind, **said}
+            attributes[name] = {**kind, **settings}
 
         for name in names[: random.choice([1, 1, 2, 3])]:
             add(name, QUASI, role="quasi")
         one = method in ("anatomy", "tp")
         for name in names[3 : 4 if one else random.choice([5, 5, 6] if method == "sloms" else [4, 4, 5, 5, 6])]:
-            add(name, SECRETS, role="sensitive", l=random.choice([2, 2, 2, 3, 4]))
+            add(name, SENSITIVE, role="sensitive", l=random.choice([2, 2, 2, 3, 4]))
             if random.random() < 0.15 and attributes[name].get("if_missing") is None:
                 model = random.choice(["distinct", "entropy", "recursive", "unique-distinct"])
                 attributes[name] |= {"model": model} | ({"c": random.choice([1.5, 3])} if model == "recursive" else {})
+            if random.random() < (0.4 if method in BOUNDING else 0.02):
+                self._bound(random, attributes[name], columns[name])
         if random.random() < 0.2:
             add("p", QUASI, role="plain")
             attributes["p"].pop("hierarchy", None)
-        policy: dict[str, Any] = {"version": 1, "attributes": attributes, "publish": {"method": method}}
+        policy: dict[str, Any] = {
+            "version": 1,
+            "attributes": attributes,
+            "publish": {"method": method},
+            "accept": ["set-size"],
+        }
         self._more(random, policy, columns, rows)
         return {
             "columns": columns,
@@ -110,6 +120,21 @@ class Methods:
             "format": random.choice(["parquet", "parquet", "csv"]),
             "attacks": random.random() < 0.1,
         }
+
+    @staticmethod
+    def _bound(random: Random, settings: dict[str, Any], cells: list[Any]) -> None:
+        """Bounds of values, beside l or instead of it."""
+        value = random.choice(cells)
+        bounds = {
+            "at_most": {str(value): random.choice(["1/2", "1/3", "2/5", "3/4"])},
+            "gain": random.choice([1.2, 2, 3, 4.5]),
+            "t": random.choice([0.1, 0.3, 0.5, 0.8]),
+        }
+        chosen = random.sample(sorted(bounds), random.choice([1, 1, 2, 3]))
+        settings |= {key: bounds[key] for key in chosen}
+        if random.random() < 0.5:
+            for key in ("l", "model", "c"):
+                settings.pop(key, None)
 
     def _more(self, random: Random, policy: dict[str, Any], columns: dict[str, list[Any]], rows: int) -> None:
         """Options, k, suppression, persons, adversaries, rules."""
@@ -126,21 +151,21 @@ class Methods:
             columns["who"] = [f"P{random.randrange(max(2, rows * 3 // 4))}" for _ in range(rows)]
             policy["person"] = "who"
         named = policy["attributes"]
-        secrets = [name for name, said in named.items() if said["role"] == "sensitive"]
-        quasi = [name for name, said in named.items() if said["role"] == "quasi"]
-        if random.random() < 0.25 and len(secrets) > 1:
-            knows = [*quasi, *random.sample(secrets, random.randint(1, len(secrets) - 1))]
+        sensitive = [name for name, settings in named.items() if settings["role"] == "sensitive"]
+        quasi = [name for name, settings in named.items() if settings["role"] == "quasi"]
+        if random.random() < 0.25 and len(sensitive) > 1:
+            knows = [*quasi, *random.sample(sensitive, random.randint(1, len(sensitive) - 1))]
             policy["adversaries"] = [{"knows": knows + (["p"] if "p" in named and random.random() < 0.5 else [])}]
         if method in MULTI:
-            self._rules(random, policy, quasi, secrets)
+            self._rules(random, policy, quasi, sensitive)
 
     @staticmethod
-    def _rules(random: Random, policy: dict[str, Any], quasi: list[str], secrets: list[str]) -> None:
+    def _rules(random: Random, policy: dict[str, Any], quasi: list[str], sensitive: list[str]) -> None:
         """Rules in the place of roles, for methods that keep each as it stands."""
         if random.random() < 0.3:
             return
         named = policy["attributes"]
-        plain = [name for name in (*quasi, *secrets) if all(sign not in name for sign in '*"')]
+        plain = [name for name in (*quasi, *sensitive) if all(sign not in name for sign in '*"')]
         if len(plain) < 2:
             return
         rules = []
@@ -151,12 +176,14 @@ class Methods:
         policy["rules"] = rules
         policy.pop("adversaries", None)
         spoken = {name for name in plain if any(name in rule for rule in rules)}
-        policy["attributes"] = {n: said for n, said in named.items() if n in spoken or said["role"] == "plain"}
+        policy["attributes"] = {
+            n: settings for n, settings in named.items() if n in spoken or settings["role"] == "plain"
+        }
         policy["others"] = "drop"
-        for said in policy["attributes"].values():
-            if said["role"] != "plain":
-                for key in ("role", "l", "model", "c", "bin", "if_missing", "hierarchy"):
-                    said.pop(key, None)
+        for settings in policy["attributes"].values():
+            if settings["role"] != "plain":
+                for key in ("role", "l", "model", "c", "at_most", "gain", "t", "bin", "if_missing", "hierarchy"):
+                    settings.pop(key, None)
 
     def check(self, case: Case) -> Fault | None:
         folder = self.place / f"case-{next(self._numbers)}"
@@ -171,8 +198,12 @@ class Methods:
             if not verdict.holds:
                 return Fault("original", f"{method}: {verdict.failures[0].claim[:60]}", str(verdict.failures[0]))
             known = json.loads((folder / "manifest.json").read_text())["parameters"]
-            found = judge(folder, known)
-            return Fault("judge", f"{method}: {found.broken[0]}", "; ".join(found.broken)) if found.broken else None
+            judgment = judge(folder, known)
+            return (
+                Fault("judge", f"{method}: {judgment.broken[0]}", "; ".join(judgment.broken))
+                if judgment.broken
+                else None
+            )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             shutil.rmtree(f"{folder}.private", ignore_errors=True)
@@ -180,7 +211,7 @@ class Methods:
     def _published(self, case: Case, folder: Path) -> Verdict:
         """Publish, save, and audit what was saved beside the original."""
         people = pl.DataFrame({name: pl.Series(cells, strict=False) for name, cells in case["columns"].items()})
-        policy = Policy.of(case["policy"], folder=self.place)
+        policy = Policy.from_dict(case["policy"], folder=self.place)
         release = publish(people, policy, key=Key.test(), attacks=case["attacks"])
         release.save(folder, format=case["format"], allow_test=True)
         return audit(folder, people, allow_test=True)
@@ -192,17 +223,20 @@ class Methods:
         paper = case["policy"]["publish"].get("variant") == "paper"
         if isinstance(error, AuditFailed | Breached):
             asked = case["policy"]["publish"].get("options", {}).get("sensitive_table") in ("joint", "marginals")
-            if paper or (asked and "remain possible" in str(error)):
-                return None  # its holes are known, and that a sensitive table which somebody insists on can be refused
             what = error.verdict.failures[0].claim if isinstance(error, AuditFailed) else error.results[0].attack
+            if paper or (asked and "values possible of" in what):
+                return None  # its holes are known, and that a sensitive table which somebody insists on can be refused
             return Fault("refused by itself", f"{method}: {type(error).__name__} {_general(what, case)}", str(error))
         return Fault("error", raised_at(error), f"{method}: {error}")
 
     def smaller(self, case: Case) -> Iterator[Case]:
         columns, policy = case["columns"], case["policy"]
         rows = len(next(iter(columns.values())))
-        for at in range(rows if rows > 1 else 0):
-            yield {**case, "columns": {n: [c for i, c in enumerate(cells) if i != at] for n, cells in columns.items()}}
+        for place in range(rows if rows > 1 else 0):
+            yield {
+                **case,
+                "columns": {n: [c for i, c in enumerate(cells) if i != place] for n, cells in columns.items()},
+            }
         for key in ("adversaries", "k", "person"):
             if key in policy:
                 yield {**case, "policy": {k: v for k, v in policy.items() if k != key}}

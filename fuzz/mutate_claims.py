@@ -23,11 +23,12 @@ def _attributes(draft: Draft) -> list[str]:
 def adversary(draft: Draft, random: Random) -> None:
     """Somebody who knows another thing, or the same under another name."""
     for claim in random.sample(_claims(draft), min(len(_claims(draft)), random.choice([1, 1, 9]))):
-        knows = list(claim.get("adversary") or [])
+        stated = claim.get("adversary")
+        knows = list(stated) if isinstance(stated, list) else []  # an earlier change may have put a number there
         way = random.randrange(5)
         if way == 0 and knows:
-            at = random.randrange(len(knows))
-            knows[at] = respelled(str(knows[at]), random)
+            place = random.randrange(len(knows))
+            knows[place] = respelled(str(knows[place]), random)
         elif way == 1:
             knows.append(random.choice([*_attributes(draft), "weather", ""]))
         elif way == 2 and knows:
@@ -42,7 +43,8 @@ def adversary(draft: Draft, random: Random) -> None:
 @mutation
 def other_l(draft: Draft, random: Random) -> None:
     """Another l, in the parameters and in all claims of the attribute."""
-    ls = draft.manifest.get("parameters", {}).get("l")
+    parameters = draft.manifest.get("parameters")
+    ls = parameters.get("l") if isinstance(parameters, dict) else None
     if isinstance(ls, dict) and ls:
         name, l = (
             random.choice(sorted(ls)),
@@ -59,6 +61,52 @@ def other_l(draft: Draft, random: Random) -> None:
 
 
 @mutation
+def other_bound(draft: Draft, random: Random) -> None:
+    """Another bound of a value, in the parameters and in all claims that it is about, or only in one of both."""
+    parameters = draft.manifest.get("parameters")
+    key = random.choice(["at_most", "gain", "t"])
+    bounds = parameters.get(key) if isinstance(parameters, dict) else None
+    if not isinstance(bounds, dict) or not bounds:
+        return
+    name = random.choice(sorted(bounds))
+    bound = random.choice(["1/9", "2/4", "9/9", "1/0", "0.2", 2.0, 0.01, 0.999999, 1.0, 1e300, -1, True, None, 3])
+    value = random.choice(["hiv", "HIV", "flu", "hiv ", "none", ""]) if key == "at_most" else None
+    where = random.choice(["both", "both", "parameters", "claims"])
+    if where != "claims":
+        bounds[name] = {value: bound} if key == "at_most" else bound
+    for claim in _claims(draft) if where != "parameters" else []:
+        if claim.get("attribute") == name and key in claim:
+            claim[key] = bound
+            claim.update({"value": value} if key == "at_most" else {})
+
+
+@mutation
+def other_order(draft: Draft, random: Random) -> None:
+    """The values of an attribute in another order, wherever they are listed, and a distance that it may keep by it."""
+    parameters = draft.manifest.get("parameters")
+    said: dict[str, Any] = parameters if isinstance(parameters, dict) else {}
+    domains = said.get("domains")
+    columns = [column for sheet in draft.sheets for column in draft.columns(sheet)]
+    columns += [column for column in domains.values() if isinstance(column, dict)] if isinstance(domains, dict) else []
+    ordered = [column for column in columns if column.get("ordered") is True and isinstance(column.get("domain"), list)]
+    if not ordered:
+        return
+    name = random.choice(sorted({str(column.get("attribute") or column.get("name")) for column in ordered}))
+    own = [column for column in ordered if (column.get("attribute") or column.get("name")) == name]
+    values = sorted({value for column in own for value in column["domain"] if isinstance(value, str)})
+    if random.random() < 0.7:
+        random.shuffle(values)
+        place = {value: i for i, value in enumerate(values)}
+        for column in own:
+            column["domain"].sort(key=lambda value: place.get(value, len(place)) if isinstance(value, str) else 10**9)
+    if isinstance(said.get("t"), dict) and name in said["t"]:
+        t = said["t"][name] = random.randrange(20, 70) / 100
+        for claim in _claims(draft):
+            if claim.get("attribute") == name and "t" in claim:
+                claim["t"] = t
+
+
+@mutation
 def other_model(draft: Draft, random: Random) -> None:
     for claim in _claims(draft)[:1] if random.random() < 0.5 else _claims(draft):
         claim["model"] = random.choice(
@@ -72,6 +120,10 @@ def other_model(draft: Draft, random: Random) -> None:
                 "posterior",
                 "set-size",
                 "k-anonymity",
+                "at-most",
+                "gain",
+                "closeness",
+                "ordered-closeness",
                 "none",
             ]
         )
@@ -83,11 +135,11 @@ def other_model(draft: Draft, random: Random) -> None:
 def claim_dropped_or_doubled(draft: Draft, random: Random) -> None:
     claims = draft.manifest.get("claims")
     if isinstance(claims, list) and claims:
-        at = random.randrange(len(claims))
+        place = random.randrange(len(claims))
         if random.random() < 0.6:
-            claims.pop(at)
+            claims.pop(place)
         else:
-            claims.insert(at, copy.deepcopy(random.choice(claims)))
+            claims.insert(place, copy.deepcopy(random.choice(claims)))
 
 
 @mutation
@@ -96,7 +148,7 @@ def claims_swapped(draft: Draft, random: Random) -> None:
     claims = _claims(draft)
     if len(claims) > 1:
         one, other = random.sample(claims, 2)
-        key = random.choice(["adversary", "attribute", "l", "model", "k", "measured"])
+        key = random.choice(["adversary", "attribute", "l", "model", "k", "value", "at_most", "gain", "t", "measured"])
         one[key], other[key] = other.get(key), one.get(key)
 
 

@@ -21,30 +21,30 @@ def parquet_otherwise(draft: Draft, random: Random) -> None:
     sheet = random.choice(sheets)
     data = sheet.data(in_order=True)
     table = pq.read_table(io.BytesIO(data))
-    way, out, secret = random.randrange(9), io.BytesIO(), b"Ann has hiv"
+    way, out, leak, hidden = random.randrange(9), io.BytesIO(), b"Ann has hiv", ""
     if way == 0:
         pq.write_table(table, out, row_group_size=1)
     elif way == 1:
-        pq.write_table(table.replace_schema_metadata({b"note": secret}), out)
-        draft.hidden.append("Parquet: metadata")
+        pq.write_table(table.replace_schema_metadata({b"note": leak}), out)
+        hidden = "Parquet: metadata"
     elif way == 2:
         texts = [name for name in table.column_names if pa.types.is_large_string(table.schema.field(name).type)]
         if not texts or not table.num_rows:
             return
         name = random.choice(texts)
         old = table.column(name).combine_chunks().dictionary_encode()
-        longer = pa.concat_arrays([old.dictionary, pa.array([secret.decode()], pa.large_string())])
+        longer = pa.concat_arrays([old.dictionary, pa.array([leak.decode()], pa.large_string())])
         coded = pa.DictionaryArray.from_arrays(old.indices, longer)
         pq.write_table(table.set_column(table.column_names.index(name), name, coded), out)
-        draft.hidden.append("Parquet: an unused entry of a dictionary")
+        hidden = "Parquet: an unused entry of a dictionary"
     elif way == 3:
         size = int.from_bytes(data[-8:-4], "little") + 8
-        out.write(data[:-size] + secret + data[-size:])
-        draft.hidden.append("Parquet: bytes before the footer")
+        out.write(data[:-size] + leak + data[-size:])
+        hidden = "Parquet: bytes before the footer"
     elif way == 4:
-        fields = [field.with_metadata({b"note": secret}) for field in table.schema]
+        fields = [field.with_metadata({b"note": leak}) for field in table.schema]
         pq.write_table(table.cast(pa.schema(fields)), out)
-        draft.hidden.append("Parquet: metadata of a column")
+        hidden = "Parquet: metadata of a column"
     elif way == 5:
         pq.write_table(
             table,
@@ -55,17 +55,18 @@ def parquet_otherwise(draft: Draft, random: Random) -> None:
             write_statistics=False,
         )
     elif way == 6:
-        out.write(data + secret + data[-8:])
+        out.write(data + leak + data[-8:])
     elif way == 7:
         writer = b"Polars (python)"
         if writer not in data:
             return
-        out.write(data.replace(writer, secret.ljust(len(writer))))
-        draft.hidden.append("Parquet: the name of the writer")
+        out.write(data.replace(writer, leak.ljust(len(writer))))
+        hidden = "Parquet: the name of the writer"
     else:
         place = data.find(b"F" if random.random() < 0.5 else b"a", len(data) // 2)
         out.write(data[:place] + b"Z" + data[place + 1 :] if place > 0 else data)
     draft.raw[sheet.file] = out.getvalue()
+    draft.hidden_in[sheet.file] = hidden  # what was hidden in the file before is gone
 
 
 @mutation
@@ -79,8 +80,8 @@ def bytes_changed(draft: Draft, random: Random) -> None:
     elif way == 1:
         del data[random.randrange(len(data) + 1) :]
     elif way == 2:
-        at = random.randrange(len(data) + 1)
-        data[at:at] = random.randbytes(random.choice([1, 4, 100]))
+        position = random.randrange(len(data) + 1)
+        data[position:position] = random.randbytes(random.choice([1, 4, 100]))
     elif data:
         data[random.randrange(len(data))] ^= 1 << random.randrange(8)
     draft.raw[sheet.file] = bytes(data)

@@ -51,7 +51,7 @@ def a_text_beside(draft: Draft, random: Random) -> None:
     parameters = draft.manifest.get("parameters")
     if not isinstance(parameters, dict) or draft.spelled is not None:
         return
-    secret = random.choice(["Ann has hiv", "Ann, 20, f: hiv"])
+    leak = random.choice(["Ann has hiv", "Ann, 20, f: hiv"])
     key = random.choice(
         [
             "options",
@@ -65,16 +65,16 @@ def a_text_beside(draft: Draft, random: Random) -> None:
             "addition",
         ]
     )
-    said = {
-        "case": [secret],
-        "dependencies": [f'"{secret}" -> age'],
-        "domains": {secret: {"name": secret, "role": "sensitive", "type": "text", "attribute": secret, "domain": []}},
-        "options": {"rows": secret},
-        "primary": secret,
-        "addition": {secret: {"design": "uniform", "values": ["a", "b", "c"]}},
-    }.get(key, {secret: 1.0 if key == "weights" else secret})
+    planted = {
+        "case": [leak],
+        "dependencies": [f'"{leak}" -> age'],
+        "domains": {leak: {"name": leak, "role": "sensitive", "type": "text", "attribute": leak, "domain": []}},
+        "options": {"rows": leak},
+        "primary": leak,
+        "addition": {leak: {"design": "uniform", "values": ["a", "b", "c"]}},
+    }.get(key, {leak: 1.0 if key == "weights" else leak})
     old = parameters.get(key)
-    parameters[key] = {**old, **said} if isinstance(old, dict) and isinstance(said, dict) else said
+    parameters[key] = {**old, **planted} if isinstance(old, dict) and isinstance(planted, dict) else planted
     draft.hidden.append(f"a text in {key}")
 
 

@@ -24,55 +24,55 @@ def cell(draft: Draft, random: Random) -> None:
     if not sheet.rows or not sheet.names:
         return
     for _ in range(random.choice([1, 1, 2, 4])):
-        row, at = random.choice(sheet.rows), random.randrange(len(sheet.names))
-        held = row[at]
+        row, place = random.choice(sheet.rows), random.randrange(len(sheet.names))
+        value = row[place]
         way = random.randrange(7)
         if way <= 2:
-            row[at] = random.choice(sheet.rows)[at]
-        elif way == 3 and isinstance(held, str):
-            row[at] = respelled(held, random)
-        elif way == 3 and isinstance(held, list) and held:
-            row[at] = [*held[:-1], random.choice([held[0], None])]
+            row[place] = random.choice(sheet.rows)[place]
+        elif way == 3 and isinstance(value, str):
+            row[place] = respelled(value, random)
+        elif way == 3 and isinstance(value, list) and value:
+            row[place] = [*value[:-1], random.choice([value[0], None])]
         elif way == 4:
-            row[at] = "" if sheet.is_csv else None
-        elif way == 5 and isinstance(held, int | float) and not isinstance(held, bool):
-            row[at] = random.choice([held + 1, held - 1, 0, -held, 2**62, 2**63 - 1])
-        elif way == 5 and isinstance(held, str) and held.isdigit():
-            row[at] = str(int(held) + random.choice([-1, 1, 2**31]))
+            row[place] = "" if sheet.is_csv else None
+        elif way == 5 and isinstance(value, int | float) and not isinstance(value, bool):
+            row[place] = random.choice([value + 1, value - 1, 0, -value, 2**62, 2**63 - 1])
+        elif way == 5 and isinstance(value, str) and value.isdigit():
+            row[place] = str(int(value) + random.choice([-1, 1, 2**31]))
         elif way == 6:
-            row[at] = str(random.choice(NASTY[:40])) if sheet.is_csv else held
+            row[place] = str(random.choice(NASTY[:40])) if sheet.is_csv else value
 
 
 @mutation
 def one_value_for_all(draft: Draft, random: Random) -> None:
     """All rows of a group, or of a column, hold one value, in several spellings."""
     sheet = _sheet(draft, random)
-    texts = [at for at in range(len(sheet.names)) if sheet.rows and isinstance(sheet.rows[0][at], str)]
+    texts = [place for place in range(len(sheet.names)) if sheet.rows and isinstance(sheet.rows[0][place], str)]
     if not texts or not sheet.rows:
         return
-    at = random.choice(texts)
-    value = random.choice(sheet.rows)[at]
+    place = random.choice(texts)
+    value = random.choice([row[place] for row in sheet.rows if isinstance(row[place], str)])
     spelled = [value, *(respelled(value, random) for _ in range(4))]
     for row in sheet.rows:
         if random.random() < 0.8:
-            row[at] = random.choice(spelled)
+            row[place] = random.choice(spelled)
 
 
 @mutation
 def numbers_spelled_apart(draft: Draft, random: Random) -> None:
     """`5`, `5.0`, `5.00` in the place of numbers, wherever numbers stand as text."""
     for sheet in draft.sheets:
-        for at in range(len(sheet.names)):
-            digits = [row for row in sheet.rows if isinstance(row[at], str) and row[at].isdigit()]
+        for place in range(len(sheet.names)):
+            digits = [row for row in sheet.rows if isinstance(row[place], str) and row[place].isdigit()]
             if len(digits) > 1:
-                value = random.choice(digits)[at]
+                value = random.choice(digits)[place]
                 for zeros, row in enumerate(digits):
-                    row[at] = value + ("." + "0" * zeros if zeros else "")
+                    row[place] = value + ("." + "0" * zeros if zeros else "")
                 parameters = draft.manifest.get("parameters")
                 domains = parameters.get("domains") if isinstance(parameters, dict) else None
-                for said in domains.values() if isinstance(domains, dict) else []:
-                    if isinstance(said, dict) and said.get("type") == "number":
-                        said["domain"] = [int(value), int(value)]
+                for column in domains.values() if isinstance(domains, dict) else []:
+                    if isinstance(column, dict) and column.get("type") == "number":
+                        column["domain"] = [int(value), int(value)]
 
 
 @mutation
@@ -100,9 +100,9 @@ def people(draft: Draft, random: Random) -> None:
     for sheet in draft.sheets:
         if "group" not in sheet.names:
             continue
-        mine = [r for r in sheet.rows if r[sheet.names.index("group")] == group]
-        if len(mine) > 1:
-            sheet.rows.remove(random.choice(mine))
+        members = [r for r in sheet.rows if r[sheet.names.index("group")] == group]
+        if len(members) > 1:
+            sheet.rows.remove(random.choice(members))
             gone = gone or "count" not in sheet.names
     draft.manifest["rows"] -= int(gone)
 
@@ -116,10 +116,10 @@ def groups_merged(draft: Draft, random: Random) -> None:
     one, other = random.sample(numbers, 2)
     for sheet in draft.sheets if random.random() < 0.6 else [_sheet(draft, random)]:
         if "group" in sheet.names:
-            at = sheet.names.index("group")
+            place = sheet.names.index("group")
             for r in sheet.rows:
-                if r[at] == one and random.random() < 0.9:
-                    r[at] = other
+                if r[place] == one and random.random() < 0.9:
+                    r[place] = other
 
 
 @mutation
@@ -129,79 +129,81 @@ def column_more(draft: Draft, random: Random) -> None:
     source = random.choice(draft.sheets) if random.random() < 0.5 else sheet
     if not sheet.names or not source.names:
         return
-    at = random.randrange(len(source.names))
-    cells = [source.rows[i % len(source.rows)][at] if source.rows else None for i in range(len(sheet.rows))]
+    place = random.randrange(len(source.names))
+    cells = [source.rows[i % len(source.rows)][place] if source.rows else None for i in range(len(sheet.rows))]
     name = random.choice(
-        ["x", "note", source.names[at] + " ", respelled(source.names[at], random), source.names[at], "real"]
+        ["x", "note", source.names[place] + " ", respelled(source.names[place], random), source.names[place], "real"]
     )
-    said = next(
-        (copy.deepcopy(c) for c in draft.columns(source) if c.get("name") == source.names[at]), {"type": "text"}
+    described = next(
+        (copy.deepcopy(c) for c in draft.columns(source) if c.get("name") == source.names[place]), {"type": "text"}
     )
-    said |= {"name": name, "role": random.choice(["plain", "plain", "quasi", "sensitive"])}
-    said["attribute"] = random.choice([name, said.get("attribute", name)])
+    described |= {"name": name, "role": random.choice(["plain", "plain", "quasi", "sensitive"])}
+    described["attribute"] = random.choice([name, described.get("attribute", name)])
     put = random.choice([0, len(sheet.names)])
     if name in sheet.names and not sheet.is_csv:
         return
     sheet.names.insert(put, name)
-    sheet.kinds.insert(put, source.kinds[at] if source.is_csv == sheet.is_csv else pl.String)
+    sheet.kinds.insert(put, source.kinds[place] if source.is_csv == sheet.is_csv else pl.String)
     for r, value in zip(sheet.rows, cells, strict=True):
         r.insert(put, value)
     if random.random() < 0.8 and isinstance(draft.info(sheet).get("columns"), list):
-        draft.info(sheet)["columns"].insert(put, said)
+        draft.info(sheet)["columns"].insert(put, described)
 
 
 @mutation
 def original_shown(draft: Draft, random: Random) -> None:
     """What people really hold beside who they are: in a table that has a row for each of them, or in one more."""
     people = PEOPLE.head(draft.manifest["rows"] if type(draft.manifest.get("rows")) is int else 8)
-    secret = random.choice(["disease", "drug", "bill"])
-    told: dict[str, Any] = {
-        "type": "number" if secret == "bill" else "text",
+    sensitive = random.choice(["disease", "drug", "bill"])
+    described: dict[str, Any] = {
+        "type": "number" if sensitive == "bill" else "text",
         "role": random.choice(["plain", "quasi"]),
         "exact": True,
     }
-    held = sorted(people[secret].to_list())
-    told["domain"] = [held[0], held[-1]] if secret == "bill" else sorted(set(held))
-    name = random.choice([secret, "x", respelled(secret, random)])
+    occurring = sorted(people[sensitive].to_list())
+    described["domain"] = [occurring[0], occurring[-1]] if sensitive == "bill" else sorted(set(occurring))
+    name = random.choice([sensitive, "x", respelled(sensitive, random)])
     sheet = random.choice(draft.sheets)
     if draft.manifest.get("kind") == "multi" and random.random() < 0.6:
         number = 1 + max((int(s.file[1]) for s in draft.sheets if s.file[1:2].isdigit()), default=0)
         file = f"t{number}.{'csv' if sheet.is_csv else 'parquet'}"
-        ages = [[str(a), str(v)] if sheet.is_csv else [a, v] for a, v in people.select("age", secret).rows()]
+        ages = [[str(a), str(v)] if sheet.is_csv else [a, v] for a, v in people.select("age", sensitive).rows()]
         draft.sheets.append(
-            Sheet(file, ["age", name], [None, None] if sheet.is_csv else people.select("age", secret).dtypes, ages)
+            Sheet(file, ["age", name], [None, None] if sheet.is_csv else people.select("age", sensitive).dtypes, ages)
         )
         age = {"name": "age", "role": "quasi", "type": "number", "attribute": "age", "exact": True}
         columns = [
             age | {"domain": [20, people["age"].max()]},
-            {"name": name, **told, "role": "quasi", "attribute": name},
+            {"name": name, **described, "role": "quasi", "attribute": name},
         ]
         draft.manifest["tables"].append(
             {**copy.deepcopy(draft.info(sheet)), "name": f"t{number}", "file": file, "columns": columns}
         )
     elif "age" in sheet.names and len(sheet.rows) == people.height and name not in sheet.names and not sheet.is_csv:
-        values = dict(zip(people["age"].to_list(), people[secret].to_list(), strict=True))
-        at = sheet.names.index("age")
+        values = dict(zip(people["age"].to_list(), people[sensitive].to_list(), strict=True))
+        place = sheet.names.index("age")
         for r, other in zip(sheet.rows, values.values(), strict=True):
-            r.insert(0, other if isinstance(r[at], list) else values.get(r[at], other))
+            r.insert(0, other if isinstance(r[place], list) else values.get(r[place], other))
         sheet.names.insert(0, name)
-        sheet.kinds.insert(0, people.schema[secret])
+        sheet.kinds.insert(0, people.schema[sensitive])
         if isinstance(draft.info(sheet).get("columns"), list):
-            draft.info(sheet)["columns"].insert(0, {"name": name, **told, "attribute": random.choice([name, secret])})
+            draft.info(sheet)["columns"].insert(
+                0, {"name": name, **described, "attribute": random.choice([name, sensitive])}
+            )
 
 
 @mutation
 def column_renamed_apart(draft: Draft, random: Random) -> None:
-    """A secret under the name of a plain column, and something else under the secret's (attribute and name differ)."""
+    """A sensitive column under the name of a plain one, and the other way round (attribute and name differ)."""
     for sheet in draft.sheets:
-        secrets = [c for c in draft.columns(sheet) if c.get("role") == "sensitive"]
+        sensitive = [c for c in draft.columns(sheet) if c.get("role") == "sensitive"]
         others = [c for c in draft.columns(sheet) if c.get("role") in ("plain", "quasi")]
-        if secrets and others:
-            secret, other = random.choice(secrets), random.choice(others)
-            one, two = secret["name"], other["name"]
+        if sensitive and others:
+            one_column, other_column = random.choice(sensitive), random.choice(others)
+            one, two = one_column["name"], other_column["name"]
             if one in sheet.names and two in sheet.names:
                 a, b = sheet.names.index(one), sheet.names.index(two)
-                secret["name"], other["name"] = two, one
+                one_column["name"], other_column["name"] = two, one
                 sheet.names[a], sheet.names[b] = two, one
             return
 
@@ -210,8 +212,8 @@ def column_renamed_apart(draft: Draft, random: Random) -> None:
 def other_type(draft: Draft, random: Random) -> None:
     sheet = _sheet(draft, random)
     if not sheet.is_csv and sheet.names:
-        at = random.randrange(len(sheet.names))
-        sheet.kinds[at] = random.choice(
+        place = random.randrange(len(sheet.names))
+        sheet.kinds[place] = random.choice(
             [
                 pl.Int32,
                 pl.UInt64,
@@ -227,8 +229,8 @@ def other_type(draft: Draft, random: Random) -> None:
                 pl.Decimal(10, 2),
             ]
         )
-        if sheet.kinds[at] == pl.Object:
-            sheet.kinds[at] = pl.Int8
+        if sheet.kinds[place] == pl.Object:
+            sheet.kinds[place] = pl.Int8
 
 
 @mutation

@@ -68,12 +68,16 @@ def condition(random: Random, people: list[Row], names: list[str], depth: int = 
         )
         return Node(word, parts=parts)
     name = random.choice(names)
-    held = sorted({row[name] for row in people})
-    if isinstance(held[0], str):
+    occurring = sorted({row[name] for row in people})
+    if isinstance(occurring[0], str):
         word = random.choice(["=", "!=", "IN", "NOT IN", "IS NULL", "IS NOT NULL"])
-        values = tuple(random.sample(held, random.randint(1, len(held)))) if "IN" in word else (random.choice(held),)
+        values = (
+            tuple(random.sample(occurring, random.randint(1, len(occurring))))
+            if "IN" in word
+            else (random.choice(occurring),)
+        )
     else:
         word = random.choice(["=", "!=", "<", "<=", ">", ">=", "IN", "BETWEEN", "NOT BETWEEN", "IS NULL"])
-        near = [value + random.choice([0, 0, 1, -1, 0.5]) for value in random.sample(held, 2)]
+        near = [value + random.choice([0, 0, 1, -1, 0.5]) for value in random.sample(occurring, 2)]
         values = tuple(sorted(near)) if "BETWEEN" in word else tuple(near[:1])
     return Node(word, name, () if "NULL" in word else values)

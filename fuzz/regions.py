@@ -42,7 +42,9 @@ def common(_name: str, one: Cell, other: Cell) -> Cell | None:
         assert isinstance(ends, tuple)
         assert isinstance(values, frozenset)
         inside = frozenset(
-            v for v in values if (at := interval(str(v).removeprefix("number "))) and ends[0] <= at[0] <= ends[1]
+            v
+            for v in values
+            if (ends_of_value := interval(str(v).removeprefix("number "))) and ends[0] <= ends_of_value[0] <= ends[1]
         )
         return inside or None
     return one if one == other else None

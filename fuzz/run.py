@@ -31,7 +31,7 @@ from fuzz.harness import (
     Fuzzer,
     grown,
     in_memory,
-    minimised,
+    minimized,
     write_case,
 )
 
@@ -48,26 +48,26 @@ def random_of(seed: int, name: str, index: int) -> Random:
     return Random(f"{seed} {name} {index}")
 
 
-def _work(name: str, seed: int, first: int, step: int, at: Any, found: Any) -> None:
-    """Check cases until ended. `at` holds the case at hand and when it began."""
+def _work(name: str, seed: int, first: int, step: int, progress: Any, results: Any) -> None:
+    """Check cases until ended. `progress` holds the case at hand and when it began."""
     os.environ["POLARS_MAX_THREADS"] = "1"  # tables are tiny, and workers are several
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     fuzzer = fuzzer_named(name)
     known: set[str] = set()
     index = first
-    at[0], at[1] = float(index), 0.0  # importing is not working
+    progress[0], progress[1] = float(index), 0.0  # importing is not working
     fuzzer.check(fuzzer.case(random_of(seed, name, -1)))  # compiled code is loaded, folders are made
     while True:
-        at[0], at[1] = float(index), time.monotonic()
+        progress[0], progress[1] = float(index), time.monotonic()
         case = fuzzer.case(random_of(seed, name, index))
         fault = fuzzer.check(case)
         if fault is not None and fault.kind == "slow":
             fault = fuzzer.check(case)  # once more: the first time may have compiled something
         if fault is not None:
-            at[1] = 0.0
-            case = case if fault.key in known else minimised(fuzzer, case, fault)
+            progress[1] = 0.0
+            case = case if fault.key in known else minimized(fuzzer, case, fault)
             known.add(fault.key)
-        found.put((index, case if fault else None, fault))
+        results.put((index, case if fault else None, fault))
         index += step
         if grown():
             return
@@ -78,13 +78,13 @@ class Worker:
     """A process and what it says of itself."""
 
     first: int
-    at: Any = field(default_factory=lambda: mp.get_context("spawn").Array("d", 2, lock=False))
+    progress: Any = field(default_factory=lambda: mp.get_context("spawn").Array("d", 2, lock=False))
     process: Any = None
 
-    def start(self, name: str, seed: int, step: int, found: Any) -> None:
+    def start(self, name: str, seed: int, step: int, results: Any) -> None:
         context = mp.get_context("spawn")
-        self.at[0], self.at[1] = float(self.first), 0.0
-        words = (name, seed, self.first, step, self.at, found)
+        self.progress[0], self.progress[1] = float(self.first), 0.0
+        words = (name, seed, self.first, step, self.progress, results)
         self.process = context.Process(target=_work, args=words)  # not a daemon: histories start processes
         self.process.start()
 
@@ -109,25 +109,25 @@ class Tally:
 
 def run(name: str, seconds: float, seed: int, workers: int, keep: Path | None) -> Tally:
     """One fuzzer for so many seconds."""
-    found = mp.get_context("spawn").Queue()
+    results = mp.get_context("spawn").Queue()
     place = tempfile.mkdtemp(prefix="pluralis-fuzz-", dir=in_memory())
     disk = tempfile.mkdtemp(prefix="pluralis-fuzz-")
     os.environ |= {SCRATCH: place, ON_DISK: disk}
     team = [Worker(first) for first in range(workers)]
     tally, start = Tally(), time.monotonic()
     for worker in team:
-        worker.start(name, seed, workers, found)
+        worker.start(name, seed, workers, results)
     try:
         while tally.seconds < seconds:
             tally.seconds = time.monotonic() - start
             try:
-                index, case, fault = found.get(timeout=1.0)
+                index, case, fault = results.get(timeout=1.0)
             except queue.Empty:
                 pass
             else:
                 _noted(name, tally, index, case, fault, keep)
             for worker in team:
-                index, began = int(worker.at[0]), worker.at[1]
+                index, began = int(worker.progress[0]), worker.progress[1]
                 hangs = began and time.monotonic() - began > WALL_SECONDS
                 if worker.process.is_alive() and not hangs:
                     continue
@@ -138,7 +138,7 @@ def run(name: str, seconds: float, seed: int, workers: int, keep: Path | None) -
                     what = f"says nothing for {WALL_SECONDS:.0f} s" if hangs else f"exit {worker.process.exitcode}"
                     _noted(name, tally, index, case, Fault("hang" if hangs else "died", what), keep)
                 worker.first = index + workers
-                worker.start(name, seed, workers, found)
+                worker.start(name, seed, workers, results)
     finally:
         for worker in team:
             worker.process.terminate()
@@ -165,24 +165,26 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--keep", type=Path, default=Path("fuzz") / "found", help="where failing cases go")
     parser.add_argument("--case", type=int, help="check this case only, and say what it is")
-    of = parser.parse_args()
-    names = FUZZERS if of.which == "all" else (of.which,)
-    if of.case is not None:
+    options = parser.parse_args()
+    names = FUZZERS if options.which == "all" else (options.which,)
+    if options.case is not None:
         fuzzer = fuzzer_named(names[0])
-        case = fuzzer.case(random_of(of.seed, names[0], of.case))
+        case = fuzzer.case(random_of(options.seed, names[0], options.case))
         print(case, fuzzer.check(case), sep="\n")
         return 0
     faults = 0
-    print(f"seed {of.seed}, {of.workers} workers, {of.seconds / len(names):.0f} s each", flush=True)
+    print(f"seed {options.seed}, {options.workers} workers, {options.seconds / len(names):.0f} s each", flush=True)
     for name in names:
-        tally = run(name, of.seconds / len(names), of.seed, of.workers, of.keep)
+        tally = run(name, options.seconds / len(names), options.seed, options.workers, options.keep)
         rate = tally.cases / max(tally.seconds, 1e-9)
         print(f"{name}: {tally.cases:,} cases, {rate:.1f} a second, {len(tally.faults)} distinct faults")
         for key, (times, first, _, _) in sorted(tally.faults.items()):
             print(f"  {times:>6,} × {key}  (first: case {first})")
         faults += len(tally.faults)
         sys.stdout.flush()
-    print(f"Failing cases are in {of.keep}; copy what is worth keeping to {CORPUS.name}/." if faults else "No fault.")
+    print(
+        f"Failing cases are in {options.keep}; copy what is worth keeping to {CORPUS.name}/." if faults else "No fault."
+    )
     return 1 if faults else 0
 
 

@@ -21,6 +21,8 @@ PEOPLE = pl.DataFrame(
         "disease": ["flu", "hiv", "gout", "flu", "hiv", "gout", "acne", "acne"],
         "drug": ["a", "b", "c", "d", "a", "b", "c", "d"],
         "bill": [10, 20, 30, 40, 50, 60, 70, 80],
+        "stage": ["<18", "<18", "18-64", "18-64", "65+", "65+", "18-64", "<18"],
+        "grade": ["1", "2", "3", "1", "3", "1", "3", "1"],
     }
 )
 
@@ -31,6 +33,10 @@ WARD: Said = {"role": "plain"}
 DISEASE: Said = {"role": "sensitive", "l": 2}
 DRUG: Said = {"role": "sensitive", "l": 2}
 BILL: Said = {"role": "sensitive", "l": 2, "type": "number"}
+BOUNDED: Said = {"role": "sensitive", "at_most": {"hiv": "1/3"}, "gain": 3}
+CLOSE: Said = {"role": "sensitive", "type": "number", "t": 0.4}
+STAGE: Said = {"role": "quasi", "order": ["<18", "18-64", "65+"]}
+GRADE: Said = {"role": "sensitive", "order": ["2", "1", "3"]}  # codes, whose numbers are not their order
 BINS: Said = {"role": "sensitive", "l": 2, "type": "number", "bin": 20}
 
 
@@ -52,6 +58,7 @@ class Seed:
     def policy(self) -> Policy:
         data: dict[str, Any] = {
             "version": 1,
+            "accept": ["set-size"],
             "others": "drop",
             "attributes": self.attributes,
             "publish": {"method": self.method, "options": self.options or {}},
@@ -59,7 +66,7 @@ class Seed:
         data |= {"k": self.k} if self.k else {}
         data |= {"rules": list(self.rules)} if self.rules else {}
         data |= {"adversaries": [{"knows": list(self.knows)}]} if self.knows else {}
-        return Policy.of(data)
+        return Policy.from_dict(data)
 
     @property
     def people(self) -> pl.DataFrame:
@@ -83,6 +90,8 @@ SEEDS = (
     Seed("bucketized", 8, {"age": AGE, "ward": WARD, "disease": DISEASE, "bill": BILL}, "msb"),
     Seed("bucketized-unlinked", 8, {"age": AGE, "disease": DISEASE, "bill": BILL}, "msb", knows=("age", "bill")),
     Seed("bucketized-csv", 8, {"age": AGE, "sex": SEX, "disease": DISEASE}, "anatomy", "csv"),
+    Seed("generalized-bounds", 8, {"age": AGE, "sex": SEX, "disease": BOUNDED, "bill": CLOSE}, "mondrian"),
+    Seed("bucketized-bounds", 8, {"age": AGE, "disease": BOUNDED}, "anatomy"),
     Seed("decomposed-joint", 6, TWO, "decomposition", options={"sensitive_table": "joint"}),
     Seed("decomposed-marginals", 6, TWO, "decomposition", options={"sensitive_table": "marginals"}),
     Seed(
@@ -120,6 +129,15 @@ SEEDS = (
     Seed("multi", 5, {"age": {"type": "number"}}, "gd", rules=RULES),
     Seed("multi-generalized", 5, {"age": {"type": "number"}}, "gd", rules=RULES, options={"anonymizer": "mondrian"}),
     Seed("multi-uad-csv", 5, {"age": {"type": "number"}}, "uad", "csv", rules=RULES),
+    Seed("generalized-ordered", 8, {"age": AGE, "stage": STAGE, "grade": {**GRADE, "t": 0.7}}, "mondrian"),
+    Seed("bucketized-ordered", 8, {"stage": STAGE, "grade": {**GRADE, "l": 2}}, "anatomy"),
+    Seed(
+        "bucketized-ordered-unlinked",
+        8,
+        {"stage": STAGE, "grade": {**GRADE, "l": 2}, "drug": DRUG},
+        "msb",
+        knows=("stage", "drug"),
+    ),
     Seed("multi-single", 5, {"age": {"type": "number"}}, "single-attribute", rules=RULES),
 )
 

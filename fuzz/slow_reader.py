@@ -42,6 +42,7 @@ class Column:
     attribute: str
     exact: bool
     sets: bool
+    ordered: bool
     domain: tuple[Any, ...]
     hierarchy: tuple[tuple[str, ...], ...]
 
@@ -65,10 +66,10 @@ class Folder:
     odd: list[str] = field(default_factory=list)
 
     def table(self, name: str) -> Table:
-        found = [table for table in self.tables if table.name == name]
-        if len(found) != 1:
+        named = [table for table in self.tables if table.name == name]
+        if len(named) != 1:
             raise Unreadable(f"not one table {name}")
-        return found[0]
+        return named[0]
 
 
 def read_folder(folder: Path, known_parameters: Iterable[str]) -> Folder:
@@ -102,7 +103,7 @@ def read_folder(folder: Path, known_parameters: Iterable[str]) -> Folder:
     for info, file in zip(infos, files, strict=True):
         if not stat.S_ISREG(_mode(folder / file)):
             raise Unreadable("a table that is not a file")
-        columns = tuple(_column(column) for column in _of(info, "columns", list))
+        columns = tuple(described(column) for column in _of(info, "columns", list))
         content = (folder / file).read_bytes()
         read = _csv_rows if file.endswith(".csv") else _parquet_rows
         tables.append(Table(_of(info, "name", str), columns, read(content, columns, odd)))
@@ -153,27 +154,29 @@ def _check(value: Any, depth: int) -> None:
 
 
 def _of(value: Any, key: str, kind: type) -> Any:
-    found = value.get(key) if isinstance(value, dict) else None
-    if type(found) is not kind:  # True is no number
+    member = value.get(key) if isinstance(value, dict) else None
+    if type(member) is not kind:  # True is no number
         raise Unreadable(f"{key} is not what it should be")
-    return found
+    return member
 
 
-def _column(said: Any) -> Column:
-    role, type_ = _of(said, "role", str), _of(said, "type", str)
-    name = _of(said, "name", str)
-    attribute = said.get("attribute") or name
+def described(column: Any) -> Column:
+    """What the manifest says of a column, or of an attribute that has none."""
+    role, type_ = _of(column, "role", str), _of(column, "type", str)
+    name = _of(column, "name", str)
+    attribute = column.get("attribute") or name
     if role not in ("quasi", "sensitive", "plain", "group", "attribute", "value", "count"):
         raise Unreadable("a role that there is not")
-    lines = said.get("hierarchy") or []
+    lines = column.get("hierarchy") or []
     return Column(
         name,
         role,
         type_,
         attribute,
-        said.get("exact") is True,
-        said.get("sets") is True,
-        tuple(said.get("domain") or ()),
+        column.get("exact") is True,
+        column.get("sets") is True,
+        column.get("ordered") is True,
+        tuple(column.get("domain") or ()),
         tuple(tuple(line) for line in lines),
     )
 
@@ -254,25 +257,25 @@ def _members(text: str, column: Column) -> list[Value]:
 
 def set_members(label: str) -> list[str | None]:
     """The members of `{a, "b, c", null}`."""
-    inner, members, decoder, at = label[1:-1], list[str | None](), json.JSONDecoder(), 0
-    while at <= len(inner):
-        while inner[at : at + 1] == " ":
-            at += 1
-        if inner[at : at + 1] == '"':
+    inner, members, decoder, position = label[1:-1], list[str | None](), json.JSONDecoder(), 0
+    while position <= len(inner):
+        while inner[position : position + 1] == " ":
+            position += 1
+        if inner[position : position + 1] == '"':
             try:
-                member, at = decoder.raw_decode(inner, at)
+                member, position = decoder.raw_decode(inner, position)
             except json.JSONDecodeError:
                 raise Unreadable("a set that cannot be read") from None
             members.append(member)
-            if inner[at : at + 1] not in ("", ","):
+            if inner[position : position + 1] not in ("", ","):
                 raise Unreadable("a set that cannot be read")
-            at += 1
+            position += 1
         else:
-            end = inner.find(",", at)
+            end = inner.find(",", position)
             end = len(inner) if end < 0 else end
-            member = inner[at:end].strip()
+            member = inner[position:end].strip()
             members.append(None if member == "null" else member)
-            at = end + 1
+            position = end + 1
     return members
 
 

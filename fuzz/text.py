@@ -26,7 +26,7 @@ from pluralis.errors import PluralisError
 from pluralis.estimate import count
 from pluralis.estimate import table as count_by
 from pluralis.estimate.language import parse
-from pluralis.methods import method_for
+from pluralis.method import method_for
 from pluralis.policy.policy import Policy
 from pluralis.policy.rules import Rule
 from pluralis.release.reading import read_release
@@ -78,14 +78,14 @@ class Text:
 
     def check(self, case: Case) -> Fault | None:
         data = base64.b64decode(case["data"])
-        of: Callable[[bytes, Case], str | None] = getattr(self, f"_{case['target']}")
-        outcome = watched(lambda: of(data, case))
+        check_target: Callable[[bytes, Case], str | None] = getattr(self, f"_{case['target']}")
+        outcome = watched(lambda: check_target(data, case))
         target = case["target"]
         if outcome.fault is not None:
             return Fault(outcome.fault.kind, f"{target}: {outcome.fault.place}", outcome.fault.detail)
         if isinstance(outcome.error, PluralisError):
-            said = str(outcome.error)
-            return None if len(said) > 15 else Fault("no words", raised_at(outcome.error), said)
+            message = str(outcome.error)
+            return None if len(message) > 15 else Fault("no words", raised_at(outcome.error), message)
         if outcome.error is not None:
             return Fault("error", f"{target}: {raised_at(outcome.error)}", str(outcome.error))
         return Fault("wrong", f"{target}: {outcome.value.partition(':')[0]}", outcome.value) if outcome.value else None
@@ -93,8 +93,8 @@ class Text:
     def smaller(self, case: Case) -> Iterator[Case]:
         data = base64.b64decode(case["data"])
         for size in (len(data) // 2, len(data) // 4, 8, 3, 1):
-            for at in range(0, len(data), max(1, size)) if size else []:
-                less = data[:at] + data[at + size :]
+            for start in range(0, len(data), max(1, size)) if size else []:
+                less = data[:start] + data[start + size :]
                 true = {"true": None} if "true" in case else {}
                 if case.get("true") is None:
                     yield {**case, **true, "data": base64.b64encode(less).decode()}
@@ -116,7 +116,7 @@ class Text:
 
     def _rule(self, data: bytes, case: Case) -> str | None:
         text = data.decode("utf-8", "replace")
-        policy = Policy.of({"version": 1, "rules": [text]})
+        policy = Policy.from_dict({"version": 1, "rules": [text]})
         rule = policy.rules[0]
         parsed = rule if isinstance(rule, Rule) else Rule.parse(rule)
         again = Rule.parse(str(parsed))
@@ -129,14 +129,14 @@ class Text:
         if parse(text).by:
             counts = count_by(release, text)
             return None if counts.height else "an empty table"
-        found = count(release, text)
-        if not 0 <= found.least <= found.most <= rows:
-            return f"bounds: {found.least} to {found.most} of {rows}"
-        if not found.least - SLACK <= found.low <= found.high <= found.most + SLACK:
-            return f"interval: {found}"
+        estimate = count(release, text)
+        if not 0 <= estimate.least <= estimate.most <= rows:
+            return f"bounds: {estimate.least} to {estimate.most} of {rows}"
+        if not estimate.least - SLACK <= estimate.low <= estimate.high <= estimate.most + SLACK:
+            return f"interval: {estimate}"
         true = case.get("true")
-        if true is not None and not found.least <= true <= found.most:
-            why = f"{true} is not in {found.least} to {found.most}: {text}"
+        if true is not None and not estimate.least <= true <= estimate.most:
+            why = f"{true} is not in {estimate.least} to {estimate.most}: {text}"
             return f"certain bounds that do not hold ({release.kind}): {why}"
         return None
 
@@ -163,7 +163,7 @@ class Text:
         if not leaves:
             return "no leaves"
         people = pl.DataFrame({"x": [*leaves, *leaves], "s": [f"v{i}" for i in range(2 * len(leaves))]})
-        said: dict[str, Any] = {
+        policy: dict[str, Any] = {
             "version": 1,
             "attributes": {
                 "x": {"role": "quasi", "hierarchy": {"file": "tree.csv"}},
@@ -173,7 +173,7 @@ class Text:
         }
         from pluralis import Key, audit, publish
 
-        release = publish(people, Policy.of(said, folder=self.place), key=Key.test(), attacks=False)
+        release = publish(people, Policy.from_dict(policy, folder=self.place), key=Key.test(), attacks=False)
         verdict = audit(release, people, allow_test=True)
         return None if verdict.holds else f"does not hold: {verdict.failures[0]}"
 

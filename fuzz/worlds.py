@@ -56,10 +56,10 @@ def worlds(tables: Sequence[Sequence[Partial]], *, agree: Agree = same, most: in
                     bag[part] += 1
 
     if first:
-        for count, found in enumerate(serve(0, 0, first[0])):
+        for count, complete in enumerate(serve(0, 0, first[0])):
             if count >= most:
                 raise TooMany
-            yield found
+            yield complete
 
 
 def _frozen(row: Partial) -> tuple[tuple[str, Cell], ...]:
@@ -79,11 +79,11 @@ def _joined(row: dict[str, Cell], part: tuple[tuple[str, Cell], ...], agree: Agr
     return joined
 
 
-def highest_posterior(found: Iterator[World], known: Sequence[str], target: str) -> tuple[float, int]:
+def highest_posterior(consistent: Iterator[World], known: Sequence[str], target: str) -> tuple[float, int]:
     """The largest probability of a value of `target` to whoever knows `known` of somebody; how many worlds."""
     tallies: dict[tuple[Cell, ...], Counter[Cell]] = {}
     count = 0
-    for world in found:
+    for world in consistent:
         count += 1
         for row in world:
             tallies.setdefault(tuple(row[name] for name in known), Counter())[row[target]] += 1

@@ -1,40 +1,28 @@
-"""Where the tests find data, and settings that all of them share."""
+"""Settings that all tests share, and fixtures that tests of several packages use."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":  # one worker has one thread, others have all; before Polars is there
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 
-import pluralis.publishing.pipeline  # noqa: F401
 from pluralis.randomness import KEY_BYTES, Key
+from support.data_files import data_file
 
-settings.register_profile(
-    "pluralis",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+TESTS = Path(__file__).parent
+WITHOUT_ATTACKS = {"attacks", "auditing", "estimate", "grouping", "method", "metrics", "paper", "table"}
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("pluralis", deadline=None, derandomize=True, suppress_health_check=SLOW)
+settings.register_profile("random", deadline=None, print_blob=True, suppress_health_check=SLOW)  # `make fuzz`
 settings.load_profile("pluralis")
-
-
-def data_folder() -> Path:
-    """PLURALIS_DATA, or shared/data beside the checkout."""
-    return Path(os.environ.get("PLURALIS_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-
-
-def data_file(name: str) -> Path:
-    """A public data set, or a skip that says how to get it."""
-    path = data_folder() / name
-    if not path.exists():
-        pytest.skip(f"{name} is not there: put it in a folder and set PLURALIS_DATA to that folder")
-    return path
 
 
 @pytest.fixture(autouse=True)
@@ -48,13 +36,23 @@ def keys_are_the_same_in_every_run(request: pytest.FixtureRequest, monkeypatch: 
     monkeypatch.setattr(Key, "new", classmethod(new))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def many_tables_are_published_without_attacks(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where thousands of tiny tables are published for another reason, attacks on each would take most of the time."""
+@pytest.fixture(autouse=True, scope="module")
+def attacks_at_publication_where_they_matter(request: pytest.FixtureRequest) -> Iterator[None]:
+    """These folders publish thousands of tiny tables to look at something else; attacks would take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.parent.name in ("property", "attacks") or request.path.name in ("test_addition.py",):
-            patch.setattr(sys.modules["pluralis.publishing.pipeline"], "MOST_ROWS", 0)
+        if request.path.relative_to(TESTS).parts[0] in WITHOUT_ATTACKS:
+            patch.setattr("pluralis.publishing.pipeline.ATTACKED", False)
         yield
+
+
+@pytest.fixture
+def trials_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods are compared here where a test leaves the number of workers open: to start one takes seconds."""
+    from pluralis.comparison import comparing
+
+    tried = comparing._tried
+    here = lambda table, tasks, attacks, workers, limit: tried(table, tasks, attacks, workers or 0, limit)  # noqa: E731
+    monkeypatch.setattr(comparing, "_tried", here)
 
 
 @pytest.fixture(scope="session")

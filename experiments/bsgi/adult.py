@@ -11,21 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from experiments.reproduce import Lab, Point
+from experiments.reproduce.paper import Value
 from pluralis.assembling.assembly import assemble
 from pluralis.auditing import audit
 from pluralis.grouping.plan import Plan
-from pluralis.methods import Method, method_for
+from pluralis.method import Method, method_for
 from pluralis.metrics import Loss, measure
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.release.release import Release
-from pluralis.reproduce import Lab, Point
-from pluralis.reproduce.paper import Value
 from pluralis.table.encoding import Table, encode
 from pluralis.table.sources import read_table
 
 ADULT = "adult_clean_30162.csv.gz"
-SECRET = "occupation"
+SENSITIVE = "occupation"
 LS = range(2, 8)
 NUMBERS = ("age", "fnlwgt", "education-num", "hours-per-week")
 CATEGORIES = ("marital-status", "race", "sex")
@@ -59,9 +59,9 @@ WAYS = {
     SLACK: Way("bsgi", drawn=True, options={"refine": 0}),
     DEFAULT: Way("bsgi", drawn=True),
     PASSES: Way("bsgi", drawn=True, options={"refine": 5}),
-    RELAXED: Way("mondrian", "distinct", options={"mode": "relaxed"}),
-    STRICT: Way("mondrian", "distinct", options={"mode": "strict"}),
-    FREQUENCY: Way("mondrian", "frequency", options={"mode": "relaxed"}),
+    RELAXED: Way("mondrian", "distinct", "paper", options={"mode": "relaxed"}),
+    STRICT: Way("mondrian", "distinct", "paper", options={"mode": "strict"}),
+    FREQUENCY: Way("mondrian", "frequency", "paper", options={"mode": "relaxed"}),
     INCOGNITO: Way("incognito", "distinct"),
 }
 
@@ -69,7 +69,7 @@ WAYS = {
 @cache
 def adult(path: Path) -> pl.DataFrame:
     """Its eight attributes, and workclass."""
-    return read_table(path).select(*QUASI, SECRET, "workclass").with_columns(pl.col(NUMBERS).cast(pl.Int64))
+    return read_table(path).select(*QUASI, SENSITIVE, "workclass").with_columns(pl.col(NUMBERS).cast(pl.Int64))
 
 
 def keys(count: int) -> list[Key]:
@@ -77,15 +77,16 @@ def keys(count: int) -> list[Key]:
     return [Key.test(), *(Key(bytes([i] * 32)) for i in range(1, count))]
 
 
-def policy_for(way: Way, l: int, categories: str = SETS, **secret: Any) -> Policy:
-    """Seven quasi attributes, one sensitive. Categories are published as sets of values, or as a value or `*`."""
+def policy_for(way: Way, l: int, categories: str = SETS, **sensitive: Any) -> Policy:
+    """Seven quasi-identifiers, one sensitive. Categories are published as sets of values, or as a value or `*`."""
     attributes: dict[str, Any] = {name: {"role": "quasi", "type": "number"} for name in NUMBERS}
     for name in CATEGORIES:
         tree = {"hierarchy": {"file": f"{name}.csv"}} if categories == STAR else {}
         attributes[name] = {"role": "quasi", "weight": 0.1 if categories == LIGHT else 1.0, **tree}
-    attributes[SECRET] = {"role": "sensitive", "l": l, "model": way.model, **secret}
+    attributes[SENSITIVE] = {"role": "sensitive", "l": l, "model": way.model, **sensitive}
     publish = {"method": way.method, "variant": way.variant, "options": dict(way.options)}
-    return Policy.of({"version": 1, "attributes": attributes, "others": "drop", "publish": publish}, folder=TREES)
+    data = {"version": 1, "attributes": attributes, "others": "drop", "publish": publish}
+    return Policy.from_dict(data, folder=TREES)
 
 
 def released(frame: pl.DataFrame, policy: Policy, key: Key) -> Release:
@@ -102,8 +103,8 @@ def quality(point: Point, lab: Lab) -> Iterator[dict[str, Value]]:
     """Losses of one method at one l; where it draws, the mean over keys."""
     frame, way, l = adult(lab.file(ADULT)), WAYS[str(point["method"])], _l(point)
     count = KEYS if way.drawn and not lab.quick else 1
-    found = [_lost(released(frame, policy_for(way, l), key), frame, l) for key in keys(count)]
-    yield {"keys": count, **{name: float(np.mean([one[name] for one in found])) for name in found[0]}}
+    losses = [_lost(released(frame, policy_for(way, l), key), frame, l) for key in keys(count)]
+    yield {"keys": count, **{name: float(np.mean([one[name] for one in losses])) for name in losses[0]}}
 
 
 def _lost(release: Release, frame: pl.DataFrame, l: int) -> dict[str, float]:
@@ -126,7 +127,7 @@ def _lost(release: Release, frame: pl.DataFrame, l: int) -> dict[str, float]:
 def top_shares(release: Release) -> tuple[float, float]:
     """The share of a group's commonest value: in the worst group, and for a person on average."""
     rows = release.tables["microdata"]
-    counts = rows.group_by("group", SECRET).len()
+    counts = rows.group_by("group", SENSITIVE).len()
     groups = counts.group_by("group").agg(pl.col("len").max().alias("top"), pl.col("len").sum().alias("rows"))
     share = groups["top"] / groups["rows"]
     return float(share.max()), float((share * groups["rows"]).sum() / rows.height)  # type: ignore[arg-type]
@@ -143,7 +144,7 @@ def _l(point: Point) -> int:
 def ratio(point: Point, lab: Lab) -> Iterator[dict[str, Value]]:
     """BSGI's IL as a share of Mondrian's, for one reading of what the paper does not say."""
     frame, l = adult(lab.file(ADULT)), _l(point)
-    way = Way("mondrian", str(point["test"]), options={"mode": point["cut"]})
+    way = Way("mondrian", str(point["test"]), "paper", options={"mode": point["cut"]})
     categories = str(point["categories"])
     mondrian = measure(released(frame, policy_for(way, l, categories), Key.test()), frame)
     bsgi = _bsgi(lab.file(ADULT), l, categories)
@@ -170,10 +171,10 @@ def models(point: Point, lab: Lab) -> Iterator[dict[str, Value]]:
     Mondrian cannot aim at unique-distinct diversity.
     """
     frame, l = adult(lab.file(ADULT)), _l(point)
-    secret = next(dict(model) for model in MODELS if model["model"] == point["model"])
+    sensitive = next(dict(model) for model in MODELS if model["model"] == point["model"])
     for method in (MAX_L, DEFAULT, RELAXED):
         if (method, point["model"]) != (RELAXED, "unique-distinct"):
-            policy = policy_for(WAYS[method], l, **secret)
+            policy = policy_for(WAYS[method], l, **sensitive)
             verdict = audit(released(frame, policy, Key.test()), allow_test=True)
             yield {"method": method, "holds": verdict.holds, "top_share": verdict.findings[-1].top_share}
 

@@ -8,7 +8,7 @@ from math import log
 from typing import Any
 
 from experiments.bsgi.adult import DEFAULT, INCOGNITO, MAX_L, RELAXED, SLACK, STRICT
-from pluralis.reproduce import Case, Claim, Printed, Results
+from experiments.reproduce import Case, Claim, Printed, Results
 
 ORDER = 10  # how many times as much "an order of magnitude" is
 Row = dict[str, Any]
@@ -22,13 +22,13 @@ def by_l(results: Results, experiment: str, method: str) -> dict[int, Row]:
 
 def quality(results: Results, *methods: str) -> Iterator[tuple[int, tuple[Row, ...]]]:
     """For each l the rows of some methods."""
-    of = [by_l(results, "quality", method) for method in methods]
-    return ((l, tuple(rows[l] for rows in of)) for l in of[0])
+    by_method = [by_l(results, "quality", method) for method in methods]
+    return ((l, tuple(rows[l] for rows in by_method)) for l in by_method[0])
 
 
-def several(said: list[tuple[str, bool]]) -> Case:
+def several(comparisons: list[tuple[str, bool]]) -> Case:
     """One case of several comparisons, all of which must hold."""
-    return Case(all(held for _, held in said), ", ".join(words for words, _ in said))
+    return Case(all(holds for _, holds in comparisons), ", ".join(words for words, _ in comparisons))
 
 
 # data and theorems --------------------------------------------------------------------------------------------------
@@ -37,9 +37,9 @@ def several(said: list[tuple[str, bool]]) -> Case:
 def _bound(results: Results, printed: Printed) -> Iterator[Case]:
     row = next(row for row in results["skew"].to_dicts() if row["table"] == "Adult, occupation")
     low, high = printed["data"]["share_above"], printed["data"]["share_below"]
-    held = low < row["share"] < high and row["l_per"] == printed["data"]["largest_l"]
+    holds = low < row["share"] < high and row["l_per"] == printed["data"]["largest_l"]
     yield Case(
-        held, f"{row['commonest']:,} of {row['rows']:,} rows, {row['share']:.3f}, between {low:.3f} and {high:.3f}"
+        holds, f"{row['commonest']:,} of {row['rows']:,} rows, {row['share']:.3f}, between {low:.3f} and {high:.3f}"
     )
 
 
@@ -72,25 +72,25 @@ def _inference(results: Results, _: Printed) -> Iterator[Case]:
 
 def _corollary3(results: Results, _: Printed) -> Iterator[Case]:
     for row in results["skew"].to_dicts():
-        said = "published" if row["published"] else "no grouping honours it"
-        yield Case(row["published"], f"{row['table']}: top share {row['share']:.2f}, l = {row['l']}, {said}")
+        outcome = "published" if row["published"] else "no grouping honors it"
+        yield Case(row["published"], f"{row['table']}: top share {row['share']:.2f}, l = {row['l']}, {outcome}")
 
 
-def _tables(results: Results, secrets: int) -> Iterator[Case]:
-    rows = [row for row in results["tables"].to_dicts() if row["secrets"] == secrets and row["variant"] == "paper"]
+def _tables(results: Results, sensitive: int) -> Iterator[Case]:
+    rows = [row for row in results["tables"].to_dicts() if row["sensitive"] == sensitive and row["variant"] == "paper"]
     for values in dict.fromkeys(row["values"] for row in rows):
-        of = [row for row in rows if row["values"] == values]
-        broken, tried = sum(row["broken"] for row in of), sum(row["tables"] for row in of)
-        many = f" with {values} values each" if secrets > 1 else ""
+        chosen = [row for row in rows if row["values"] == values]
+        broken, tried = sum(row["broken"] for row in chosen), sum(row["tables"] for row in chosen)
+        many = f" with {values} values each" if sensitive > 1 else ""
         yield Case(broken == 0, f"{broken:,} of {tried:,} tables{many} have a value above 1/l in some group")
 
 
 def _example(results: Results, _: Printed) -> Iterator[Case]:
     for row in results["example"].to_dicts():
         if row["variant"] == "paper":
-            held = row["as_printed"] > 0 and row["sizes_as_printed"] == row["draws"]
+            holds = row["as_printed"] > 0 and row["sizes_as_printed"] == row["draws"]
             yield Case(
-                held,
+                holds,
                 f"{row['as_printed']} of {row['draws']} draws publish Table 4 itself, {row['sizes_as_printed']} have "
                 "groups of its sizes",
             )
@@ -117,15 +117,15 @@ def _falls(results: Results, _: Printed) -> Iterator[Case]:
     for method in (RELAXED, STRICT):
         rows = list(by_l(results, "seconds", method).values())
         first, last = rows[0], rows[-1]
-        said = f"{method}: {first['seconds']:.3f} s at l = {first['l']}, {last['seconds']:.3f} s at l = {last['l']}"
-        yield Case(last["seconds"] < first["seconds"], said)
+        words = f"{method}: {first['seconds']:.3f} s at l = {first['l']}, {last['seconds']:.3f} s at l = {last['l']}"
+        yield Case(last["seconds"] < first["seconds"], words)
 
 
 def _slow_incognito(results: Results, _: Printed) -> Iterator[Case]:
     incognito = by_l(results, "seconds", INCOGNITO)
     others = [by_l(results, "seconds", method) for method in (MAX_L, RELAXED)]
     for l, row in incognito.items():
-        times = row["seconds"] / max(of[l]["seconds"] for of in others)
+        times = row["seconds"] / max(rows[l]["seconds"] for rows in others)
         yield Case(times >= ORDER**2, f"l = {l}: {times:.1f} times the slower one")
 
 
@@ -133,14 +133,14 @@ def _quadratic(results: Results, printed: Printed) -> Iterator[Case]:
     rows = [row for row in results["growth"].to_dicts() if row["method"] == MAX_L]
     for small, large in pairwise(sorted(rows, key=lambda row: row["rows"])):
         power = log(large["seconds"] / small["seconds"]) / log(large["rows"] / small["rows"])
-        said = f"{small['rows']:,} to {large['rows']:,} rows: n^{power:.2f}"
-        yield Case(power <= printed["figure4"]["exponent"], said)
+        words = f"{small['rows']:,} to {large['rows']:,} rows: n^{power:.2f}"
+        yield Case(power <= printed["figure4"]["exponent"], words)
 
 
 # losses -------------------------------------------------------------------------------------------------------------
 
 
-def _over_generalises(results: Results, _: Printed) -> Iterator[Case]:
+def _over_generalizes(results: Results, _: Printed) -> Iterator[Case]:
     for l, (bsgi, mondrian, incognito) in quality(results, MAX_L, RELAXED, INCOGNITO):
         times = {name: incognito[name] / max(bsgi[name], mondrian[name]) for name in ("dm", "average_group")}
         yield several([(f"l = {l}: DM {times['dm']:,.0f} times", times["dm"] >= ORDER),
@@ -150,52 +150,53 @@ def _over_generalises(results: Results, _: Printed) -> Iterator[Case]:
 def _best_sizes(results: Results, _: Printed) -> Iterator[Case]:
     for l, (bsgi, *others) in quality(results, MAX_L, RELAXED, STRICT, INCOGNITO):
         least = min(others, key=lambda row: float(row["dm"]))
-        held = all(bsgi[name] < min(other[name] for other in others) for name in ("dm", "average_group"))
-        yield Case(held, f"l = {l}: DM {bsgi['dm']:,.0f} against {least['dm']:,.0f}")
+        holds = all(bsgi[name] < min(other[name] for other in others) for name in ("dm", "average_group"))
+        yield Case(holds, f"l = {l}: DM {bsgi['dm']:,.0f} against {least['dm']:,.0f}")
 
 
 def _exactly_l(results: Results, _: Printed) -> Iterator[Case]:
     for l, (bsgi,) in quality(results, MAX_L):
-        held = bsgi["above_l"] < l and bsgi["largest_group"] <= l + 1
-        yield Case(held, f"l = {l}: {bsgi['above_l']:.0f} of {bsgi['groups']:,.0f} groups have a row more")
+        holds = bsgi["above_l"] < l and bsgi["largest_group"] <= l + 1
+        yield Case(holds, f"l = {l}: {bsgi['above_l']:.0f} of {bsgi['groups']:,.0f} groups have a row more")
 
 
 def _more_loss(results: Results, _: Printed) -> Iterator[Case]:
     for l, (bsgi, mondrian, incognito) in quality(results, MAX_L, RELAXED, INCOGNITO):
         times = [incognito["ncp"] / row["ncp"] for row in (bsgi, mondrian)]
-        said = f"l = {l}: {times[0]:.1f} times BSGI's, {times[1]:.1f} times Mondrian's"
-        yield Case(min(times) >= ORDER, said)
+        words = f"l = {l}: {times[0]:.1f} times BSGI's, {times[1]:.1f} times Mondrian's"
+        yield Case(min(times) >= ORDER, words)
 
 
 def _least_loss(results: Results, method: str) -> Iterator[Case]:
     for l, (bsgi, relaxed, strict) in quality(results, method, RELAXED, STRICT):
-        said = f"l = {l}: {bsgi['ncp']:.3f} against {relaxed['ncp']:.3f} relaxed, {strict['ncp']:.3f} strict"
-        yield Case(bsgi["ncp"] < min(relaxed["ncp"], strict["ncp"]), said)
+        words = f"l = {l}: {bsgi['ncp']:.3f} against {relaxed['ncp']:.3f} relaxed, {strict['ncp']:.3f} strict"
+        yield Case(bsgi["ncp"] < min(relaxed["ncp"], strict["ncp"]), words)
 
 
 def _seventy(results: Results, printed: Printed) -> Iterator[Case]:
     expected = printed["figure5"]["bsgi_share_of_mondrian"]["7"]
     for row in results["ratio"].to_dicts():
         if row["l"] == 7 and row["categories"] == "sets" and row["test"] == "distinct":
-            said = f"{row['cut']} cuts: {row['ratio']:.0%}"
-            yield Case(abs(row["ratio"] - expected) <= 0.1 * expected, said)
+            words = f"{row['cut']} cuts: {row['ratio']:.0%}"
+            yield Case(abs(row["ratio"] - expected) <= 0.1 * expected, words)
 
 
 def _appointed(results: Results, _: Printed) -> Iterator[Case]:
     for l, (bsgi, slack) in quality(results, MAX_L, SLACK):
-        held = slack["ncp"] < bsgi["ncp"] and slack["groups"] == bsgi["groups"]
-        yield Case(held, f"l = {l}: {slack['ncp']:.3f} in place of {bsgi['ncp']:.3f}")
+        holds = slack["ncp"] < bsgi["ncp"] and slack["groups"] == bsgi["groups"]
+        yield Case(holds, f"l = {l}: {slack['ncp']:.3f} in place of {bsgi['ncp']:.3f}")
 
 
 SKEWED = (
     "Where one value fills more than half of the rows ⌊n/n₁⌋ is 1, and the 2 that the corollary then assigns cannot "
-    "be had by any grouping (hole B2): with 9 flu and 1 hiv one class remains, 90 % flu. Pluralis refuses, and says "
-    "so. The paper itself adds that the risk then cannot be reduced to below 1/2."
+    "be had by any grouping ([B2](../methods/bsgi.md#b2-too-skewed)): with 9 flu and 1 hiv one class remains, 90 % "
+    "flu. Pluralis refuses, and says so. The paper itself adds that the risk then cannot be reduced to below 1/2."
 )
 LINKED = (
     "Selected rows differ in every attribute, but residual rows are incorporated by the first attribute alone, and may "
-    "double a value of the second (hole B3). The default places a row only where every attribute stays diverse: it "
-    "breaks none of the same tables. Tables of 8 values were tried after those of 4, to see what the share hangs on."
+    "double a value of the second ([B3](../methods/bsgi.md#b3-linked-attributes)). The default places a row only where "
+    "every attribute stays diverse: it breaks none of the same tables. Tables of 8 values were tried after those "
+    "of 4, to see what the share hangs on."
 )
 LEAST = (
     "Max-l decides which occupations meet before rows are looked at. Three fifths of BSGI's loss are in sex and "
@@ -264,7 +265,7 @@ CLAIMS = (
     Claim("The time complexity of BSGI is O(n²).", "section 6.2", _quadratic, timed=True),
     Claim(
         "In DM and average group size the cost of Incognito exceeds the other two by orders of magnitude (10 times).",
-        "section 6.3, Figure 6, Table 5", _over_generalises,
+        "section 6.3, Figure 6, Table 5", _over_generalizes,
     ),
     Claim("BSGI always achieves the best DM and average group size.", "section 6.3, Figure 6, Table 5", _best_sizes),
     Claim("There are almost exactly l tuples in each class of BSGI.", "section 6.3, Table 5", _exactly_l),

@@ -20,7 +20,7 @@ from experiments.bsgi.adult import (
 )
 from experiments.bsgi.claims import CLAIMS
 from experiments.bsgi.shown import figures, numbers
-from pluralis.reproduce import Experiment, Paper, Point
+from experiments.reproduce import Experiment, Paper, Point
 
 QUICK = (2, 7)
 BATCH, RESIDUAL, TWO = 2_008, 22_088, 2_758
@@ -52,11 +52,11 @@ def batches(residual: int, two: int) -> list[Point]:
     """Random tables, some thousand at a time."""
     begins = range(0, residual, BATCH)
     one: list[Point] = [
-        {"secrets": 1, "values": 5, "variant": "paper", "batch": i, "tables": min(BATCH, residual - begin)}
+        {"sensitive": 1, "values": 5, "variant": "paper", "batch": i, "tables": min(BATCH, residual - begin)}
         for i, begin in enumerate(begins)
     ]
     return one + [
-        {"secrets": 2, "values": values, "variant": variant, "batch": 0, "tables": two}
+        {"sensitive": 2, "values": values, "variant": variant, "batch": 0, "tables": two}
         for values in (4, 8)
         for variant in VARIANTS
     ]
@@ -71,7 +71,7 @@ def of_each(methods: list[str], ls: tuple[int, ...] | range) -> list[Point]:
 
 
 SETTINGS = f"""\
-**Data.** UCI Adult, its training part without rows that miss a value: 30,162 rows (`{ADULT}`). Quasi attributes are
+**Data.** UCI Adult, its training part without rows that miss a value: 30,162 rows (`{ADULT}`). Quasi-identifiers are
 age, fnlwgt, education (as `education-num`) and hours-per-week, as numbers, and marital-status, race and sex, as
 categories. The paper's sensitive “WorkClass” with the top value Prof-specialty is the column `occupation`: 14 values,
 the commonest in 4,038 rows. The column `workclass` allows no l above 1.
@@ -92,9 +92,10 @@ categories, and intervals from 0 in up to five widths, each twice the one before
 alone on one core, after a first call that compiles, the fastest of three runs (one run above 100,000 rows).
 Other work ran on the machine: times may be too long, and small differences between them mean little.
 
-**Small tables.** Table 1 under 100 draws; {RESIDUAL:,} random tables with one secret, and {TWO:,} with two, in which
-every attribute is eligible, of 5 to 9 rows; six people of known ages under all 720 orders of drawing. With two secrets
-other sizes and 6 values were tried as well; 4 values stand in the numbers, and 8 beside them in the claim.
+**Small tables.** Table 1 under 100 draws; {RESIDUAL:,} random tables with one sensitive attribute, and {TWO:,} with
+two, in which every attribute is eligible, of 5 to 9 rows; six people of known ages under all 720 orders of drawing.
+With two of them other sizes and 6 values were tried as well; 4 values stand in the numbers, and 8 beside them in the
+claim.
 
 **Changed after a look.** The check of Observation 2 first compared BSGI with Mondrian and Incognito. Since the sentence
 speaks of models, it now compares models within Mondrian. It held in part both times.
@@ -129,10 +130,12 @@ measured again.
 education and sex as they are, all else `*`. Elsewhere they differ, as hierarchies may, and the choice among minimal
 nodes; Pluralis publishes the one of least loss.
 
-**Holes.** B4: ties between equally full buckets, which the paper leaves open, go by domain order here, and the three
-classes can come about if that order is a, c, b, d. Of eight tables that fit them, two can then have made them in
-`variant: paper`, and one in the default; in all of these 12 has b and 34 has a. B3: how often two secrets break 1/l
-depends on how tables are drawn, and how the 2,758 tables before were drawn is not known.
+**Holes.** [B4](../methods/bsgi.md#b4-knowledge-of-the-algorithm): ties between equally full buckets, which the paper
+leaves open, go by domain order here, and the three classes can come about if that order is a, c, b, d.
+Of eight tables that fit them, two can then have made them in
+`variant: paper`, and one in the default; in all of these 12 has b and 34 has a.
+[B3](../methods/bsgi.md#b3-linked-attributes): how often two sensitive attributes break 1/l depends on how tables are
+drawn, and how the 2,758 tables before were drawn is not known.
 """
 
 PAPER = Paper(

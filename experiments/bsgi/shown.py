@@ -18,12 +18,13 @@ from experiments.bsgi.adult import (
     STRICT,
 )
 from experiments.bsgi.claims import by_l
-from pluralis.report.lines import Line, Panel
-from pluralis.reproduce import Figure, Number, Printed, Results
+from experiments.reproduce import Figure, Number, Printed, Results
+from experiments.reproduce.line_figures import Line, Panel
 
 NUMBER = {MAX_L: 0, RELAXED: 1, INCOGNITO: 2, DEFAULT: 3, SLACK: 4, STRICT: 5, FREQUENCY: 6}
 CUTS = (("relaxed", "distinct", 1), ("strict", "distinct", 5), ("relaxed", "entropy", 9), ("strict", "entropy", 10))
 PROTOTYPE = "a prototype"
+PAGE = "../methods/bsgi.md"  # from the page of the reproduction
 UNKNOWN = "The prototype is not kept, so why is not known."
 ELSEWHERE = "Another machine, and perhaps a busy one. Ours are processor seconds of one core, l = 5."
 
@@ -103,19 +104,26 @@ def _losses(results: Results, printed: Printed) -> Iterator[Number]:
 def _holes(results: Results, printed: Printed) -> Iterator[Number]:
     before = printed["prototype"]
     skewed = next(row for row in results["skew"].to_dicts() if row["table"] == "9 flu, 1 hiv")
-    yield Number("B2: share of flu that no grouping brings down", PROTOTYPE, before["skewed_share"], skewed["share"])
+    yield Number(
+        f"[B2]({PAGE}#b2-too-skewed): share of flu that no grouping brings down",
+        PROTOTYPE,
+        before["skewed_share"],
+        skewed["share"],
+    )
     tables = results["tables"].to_dicts()
-    one = [row for row in tables if row["secrets"] == 1]
-    what = f"one secret: random tables broken by a residual row, of {sum(row['tables'] for row in one):,}"
+    one = [row for row in tables if row["sensitive"] == 1]
+    what = f"one sensitive attribute: random tables broken by a residual row, of {sum(row['tables'] for row in one):,}"
     yield Number(what, PROTOTYPE, before["residual_tables_broken"], sum(row["broken"] for row in one))
-    two = [row for row in tables if row["secrets"] == 2 and row["values"] == 4 and row["variant"] == "paper"]
+    two = [row for row in tables if row["sensitive"] == 2 and row["values"] == 4 and row["variant"] == "paper"]
     share = sum(row["broken"] for row in two) / sum(row["tables"] for row in two)
-    share_before = round(before["two_secrets_broken"] / before["two_secrets_tables"], 3)
+    share_before = round(before["two_sensitive_broken"] / before["two_sensitive_tables"], 3)
     why = "How its tables were drawn is not known. The share hangs on that: with 8 values it is about half of ours."
-    what = "B3: share of tables with two secrets of 4 values that break 1/l"
+    what = (
+        f"[B3]({PAGE}#b3-linked-attributes): share of tables with two sensitive attributes of 4 values that break 1/l"
+    )
     yield Number(what, PROTOTYPE, share_before, round(share, 3), 0.1, why)
     for row in results["algorithm"].to_dicts():
-        what = f"B4: chance that 12 = b and 34 = a, {row['variant']}"
+        what = f"[B4]({PAGE}#b4-knowledge-of-the-algorithm): chance that 12 = b and 34 = a, {row['variant']}"
         yield Number(what, PROTOTYPE, before["algorithm_chance"], row["chance"])
 
 
@@ -170,11 +178,11 @@ def _panel(results: Results, name: str, y: str, title: str, methods: Sequence[st
 
 
 def _lines(results: Results, experiment: str, name: str, methods: Sequence[str], scale: float = 1.0) -> list[Line]:
-    found = []
+    lines = []
     for method in methods:
         rows = by_l(results, experiment, method)
-        found.append(Line(_label(method), list(rows), [scale * row[name] for row in rows.values()], NUMBER[method]))
-    return found
+        lines.append(Line(_label(method), list(rows), [scale * row[name] for row in rows.values()], NUMBER[method]))
+    return lines
 
 
 def _label(method: str) -> str:
@@ -200,19 +208,20 @@ def _open(results: Results, printed: Printed) -> Figure:
     rows = results["ratio"].to_dicts()
 
     def lines(categories: str, name: str) -> list[Line]:
-        found = []
+        drawn = []
         for cut, test, number in CUTS:
-            of = [row for row in rows if (row["categories"], row["cut"], row["test"]) == (categories, cut, test)]
-            if of:
+            setting = (categories, cut, test)
+            chosen = [row for row in rows if (row["categories"], row["cut"], row["test"]) == setting]
+            if chosen:
                 label = f"Mondrian, {cut}, {test}"
-                found.append(Line(label, [row["l"] for row in of], [row[name] for row in of], number))
-        return found
+                drawn.append(Line(label, [row["l"] for row in chosen], [row[name] for row in chosen], number))
+        return drawn
 
     titles = {SETS: "categories as sets", STAR: "categories as value or *", LIGHT: "categories weigh a tenth"}
     panels = [
-        Panel(title, "l", "IL of BSGI / IL of Mondrian", [*found, _printed("BSGI / Mondrian", 0, share)], log=True)
+        Panel(title, "l", "IL of BSGI / IL of Mondrian", [*readings, _printed("BSGI / Mondrian", 0, share)], log=True)
         for categories, title in titles.items()
-        if (found := lines(categories, "ratio"))
+        if (readings := lines(categories, "ratio"))
     ]
     sizes = dict(zip(printed["table5"]["l"], printed["table5"]["Mondrian"], strict=True))
     average = [*lines(SETS, "average_group"), _printed("Mondrian, average group", 1, sizes)]

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from experiments.bsgi.adult import ADULT, SECRET, adult
+from experiments.bsgi.adult import ADULT, SENSITIVE, adult
+from experiments.reproduce import Lab, Point
+from experiments.reproduce.paper import Value
 from pluralis.assembling.columns import in_order
 from pluralis.errors import Infeasible
 from pluralis.grouping.eligibility import largest_l
 from pluralis.grouping.generalization import microdata
-from pluralis.grouping.plan import Plan, numbered
-from pluralis.methods import method_for
+from pluralis.grouping.plan import GeneralizedPlan, Plan, numbered
+from pluralis.method import method_for
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.reproduce import Lab, Point
-from pluralis.reproduce.paper import Value
 from pluralis.table.encoding import Table, encode
 
 Group = tuple[tuple[str, ...], ...]
@@ -58,20 +58,21 @@ def example(point: Point, _: Lab) -> Iterator[dict[str, Value]]:
     """How many of some draws publish Table 4 itself, and how many groups of 2, 2 and 3 rows."""
     policy = _policy(PATIENTS, "bsgi", str(point["variant"]))
     table, method = encode(TABLE_1, policy), method_for(policy)
-    found = [_groups(method.plan(table, policy, Draw(key)), table) for key in _keys(_count(point, "draws"))]
-    sizes = [sorted(map(len, groups)) for groups in found]
-    yield {"as_printed": found.count(TABLE_4), "sizes_as_printed": sizes.count([2, 2, 3])}
+    drawn = [_groups(method.plan(table, policy, Draw(key)), table) for key in _keys(_count(point, "draws"))]
+    sizes = [sorted(map(len, groups)) for groups in drawn]
+    yield {"as_printed": drawn.count(TABLE_4), "sizes_as_printed": sizes.count([2, 2, 3])}
 
 
 def _groups(plan: Plan, table: Table) -> set[Group]:
     """The published rows of each group, however groups are numbered."""
+    assert isinstance(plan, GeneralizedPlan)
     rows = in_order(microdata(plan, table, Draw(Key.test())))
     parts = rows.partition_by("group")
     return {tuple(sorted(part.select(TABLE_1.columns).rows())) for part in parts}
 
 
 def _policy(attributes: dict[str, Any], method: str, variant: str) -> Policy:
-    return Policy.of({"version": 1, "attributes": attributes, "publish": {"method": method, "variant": variant}})
+    return Policy.from_dict({"version": 1, "attributes": attributes, "publish": {"method": method, "variant": variant}})
 
 
 def _keys(count: int) -> list[Key]:
@@ -84,27 +85,27 @@ def _count(point: Point, name: str) -> int:
     return count
 
 
-# Corollary 3, and hole B2 -------------------------------------------------------------------------------------------
+# Corollary 3, and skewed values -------------------------------------------------------------------------------------
 
 
 def skew(point: Point, lab: Lab) -> Iterator[dict[str, Value]]:
     """The l that Corollary 3 assigns, and whether it can be had."""
     frame = adult(lab.file(ADULT))
-    held = {
-        "Adult, occupation": frame[SECRET],
+    values = {
+        "Adult, occupation": frame[SENSITIVE],
         "Adult, workclass": frame["workclass"],
         "9 flu, 1 hiv": pl.Series(["flu"] * 9 + ["hiv"]),
     }[str(point["table"])]
-    counts = held.value_counts()["count"].to_numpy()
+    counts = values.value_counts()["count"].to_numpy()
     l = max(2, largest_l(counts))
-    rows = pl.DataFrame({"age": np.arange(held.len()) % 70, "s": held.alias("s")})
+    rows = pl.DataFrame({"age": np.arange(values.len()) % 70, "s": values.alias("s")})
     attributes = {"age": {"role": "quasi", "type": "number"}, "s": {"role": "sensitive", "l": l}}
     policy = _policy(attributes, "bsgi", "paper")
     yield {
-        "rows": held.len(),
+        "rows": values.len(),
         "values": counts.size,
         "commonest": int(counts.max()),
-        "share": float(counts.max() / held.len()),
+        "share": float(counts.max() / values.len()),
         "l_per": largest_l(counts),
         "l": l,
         "published": _planned(encode(rows, policy), policy, Key.test()) is not None,
@@ -119,15 +120,15 @@ def _planned(table: Table, policy: Policy, key: Key) -> Plan | None:
         return None
 
 
-# random tables: residual rows, and hole B3 --------------------------------------------------------------------------
+# random tables: residual rows, linked attributes --------------------------------------------------------------------
 
 
 def tables(point: Point, _: Lab) -> Iterator[dict[str, Value]]:
     """Random tables in which no value fills more than 1/l: in how many of them some group has one that does.
 
-    One secret: 3 to 14 rows, 2 to 5 values, l from 2 to 4. Two: 5 to 9 rows, so many values each, l = 2.
+    One sensitive attribute: 3 to 14 rows, 2 to 5 values, l from 2 to 4. Two: 5 to 9 rows, so many values each, l = 2.
     """
-    names = ["s", "t"][: _count(point, "secrets")]
+    names = ["s", "t"][: _count(point, "sensitive")]
     random = Random(f"{names} {point['values']} {point['batch']}")
     broken = refused = 0
     for i in range(_count(point, "tables")):
@@ -148,9 +149,9 @@ def _eligible(random: Random, names: Sequence[str], most: int) -> tuple[pl.DataF
         n, l, values = random.randint(5, 9), 2, most
         if len(names) == 1:
             n, l, values = random.randint(3, 14), random.randint(2, 4), random.randint(2, most)
-        held = {name: [random.choice("abcdefgh"[:values]) for _ in range(n)] for name in names}
-        if all(max(Counter(of).values()) * l <= n for of in held.values()):
-            return pl.DataFrame({"q": [random.randint(0, 30) for _ in range(n)], **held}), l
+        columns = {name: [random.choice("abcdefgh"[:values]) for _ in range(n)] for name in names}
+        if all(max(Counter(column).values()) * l <= n for column in columns.values()):
+            return pl.DataFrame({"q": [random.randint(0, 30) for _ in range(n)], **columns}), l
 
 
 def _breaks(plan: Plan, table: Table, l: int) -> bool:
@@ -163,11 +164,11 @@ def _breaks(plan: Plan, table: Table, l: int) -> bool:
     return False
 
 
-# hole B4 ------------------------------------------------------------------------------------------------------------
+# knowledge of the algorithm -------------------------------------------------------------------------------------------
 
 AGES = (8, 12, 19, 21, 34, 36)
 CLASSES = {(8, 19): "bd", (21, 36): "ac", (12, 34): "ab"}
-SPELT = {"a": "1", "c": "2", "b": "3", "d": "4"}  # ties go by domain order: in this one the classes can come about
+SPELLED = {"a": "1", "c": "2", "b": "3", "d": "4"}  # ties go by domain order: in this one the classes can come about
 SIX: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "s": {"role": "sensitive", "l": 2}}
 
 
@@ -188,17 +189,19 @@ def algorithm(point: Point, _: Lab) -> Iterator[dict[str, Value]]:
     method = method_for(policy)
     made: dict[tuple[str, ...], int] = {}
     for swapped in product((False, True), repeat=len(CLASSES)):
-        held: dict[int, str] = {}
+        value_of: dict[int, str] = {}
         for (pair, values), turn in zip(CLASSES.items(), swapped, strict=True):
-            held |= dict(zip(pair, reversed(values) if turn else values, strict=True))
-        table = encode(pl.DataFrame({"age": AGES, "s": [SPELT[held[age]] for age in AGES]}), policy)
+            value_of |= dict(zip(pair, reversed(values) if turn else values, strict=True))
+        table = encode(pl.DataFrame({"age": AGES, "s": [SPELLED[value_of[age]] for age in AGES]}), policy)
         ages = table["age"].series.gather(table["age"].codes).to_list()
         times = 0
         for order in permutations(range(len(AGES))):
             group_of = numbered(method.plan(table, policy, InOrder(order)).group_of).tolist()
-            groups = {tuple(sorted(a for a, g in zip(ages, group_of, strict=True) if g == at)) for at in range(3)}
+            groups = {tuple(sorted(a for a, g in zip(ages, group_of, strict=True) if g == group)) for group in range(3)}
             times += groups == set(CLASSES)
-        made[tuple(held[age] for age in AGES)] = times
+        made[tuple(value_of[age] for age in AGES)] = times
     total = sum(made.values())
-    twelve = sum(n for held, n in made.items() if held[AGES.index(12)] == "b" and held[AGES.index(34)] == "a")
+    twelve = sum(
+        n for value_of, n in made.items() if value_of[AGES.index(12)] == "b" and value_of[AGES.index(34)] == "a"
+    )
     yield {"fit": len(made), "possible": sum(n > 0 for n in made.values()), "chance": twelve / total if total else 0.0}

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from pluralis.assembling.assembly import assemble
-from pluralis.grouping.plan import Plan
-from pluralis.methods import method_for
+from pluralis.grouping.plan import DecomposedPlan, Plan
+from pluralis.method import method_for
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.release.release import Release
@@ -33,8 +33,8 @@ DISTINCT, FREQUENCY = "Mondrian, distinct", "Mondrian, frequency"
 METHODS = {
     LITERAL: ("decomposition", "paper"),
     DEFAULT: ("decomposition", "hardened"),
-    DISTINCT: ("mondrian", "hardened"),
-    FREQUENCY: ("mondrian", "hardened"),
+    DISTINCT: ("mondrian", "paper"),
+    FREQUENCY: ("mondrian", "paper"),
 }
 
 
@@ -64,7 +64,9 @@ def policy(quasi: int, ls: Mapping[str, int], method: str) -> Policy:
     if name == "decomposition":  # neither KL nor a plan looks at the sensitive table
         table = "joint" if variant == "paper" else "none"
         publish |= {"variant": variant, "options": {"primary": "occupation", "sensitive_table": table}}
-    return Policy.of({"version": 1, "attributes": attributes, "others": "drop", "publish": publish})
+    return Policy.from_dict(
+        {"version": 1, "attributes": attributes, "others": "drop", "publish": publish, "accept": ["set-size"]}
+    )
 
 
 def permitted(l: int, d: int) -> dict[str, int]:
@@ -76,15 +78,22 @@ def planned(table: Table, asked: Policy, key: Key) -> Plan:
     return method_for(asked).plan(table, asked, Draw(key))
 
 
+def decomposed(table: Table, asked: Policy, key: Key) -> DecomposedPlan:
+    """The plan of a policy that asks for decomposition."""
+    plan = planned(table, asked, key)
+    assert isinstance(plan, DecomposedPlan)
+    return plan
+
+
 def released(plan: Plan, table: Table, asked: Policy, key: Key) -> Release:
     return assemble(plan, table, asked, method_for(asked), Draw(key))
 
 
 def seconds(table: Table, asked: Policy, times: int) -> float:
     """The processor time of a plan: the least of some, after one that is not counted."""
-    found = []
+    times_taken = []
     for _ in range(times + 1):
         start = time.process_time()
         planned(table, asked, KEYS[0])
-        found.append(time.process_time() - start)
-    return min(found[1:])
+        times_taken.append(time.process_time() - start)
+    return min(times_taken[1:])

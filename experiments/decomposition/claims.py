@@ -9,7 +9,7 @@ import polars as pl
 
 from experiments.decomposition.adult import DEFAULT, DISTINCT, EQUAL, EXACT, LITERAL, ROWS, WIDTH
 from experiments.decomposition.worlds import TABLE_6
-from pluralis.reproduce import Case, Claim, Printed, Results
+from experiments.reproduce import Case, Claim, Printed, Results
 
 ALMOST, SECONDS, SIGNIFICANT, LARGE, RARE = 0.10, 0.25, 0.20, 2.0, 0.01
 BOTH, THREE = (LITERAL, DEFAULT), (LITERAL, ROWS, DEFAULT)
@@ -23,7 +23,7 @@ SHORT = {
 }
 
 
-def of(frame: pl.DataFrame, **where: object) -> pl.DataFrame:
+def rows_with(frame: pl.DataFrame, **where: object) -> pl.DataFrame:
     """The rows with these settings."""
     for name, value in where.items():
         frame = frame.filter(pl.col(name) == value)
@@ -36,7 +36,7 @@ def column(frame: pl.DataFrame, name: str) -> list[float]:
 
 def series(frame: pl.DataFrame, x: str, y: str, **where: object) -> tuple[list[float], list[float]]:
     """One measure against one setting."""
-    kept = of(frame, **where).sort(x)
+    kept = rows_with(frame, **where).sort(x)
     return column(kept, x), column(kept, y)
 
 
@@ -45,23 +45,23 @@ def different(frame: pl.DataFrame, name: str) -> list[int]:
 
 
 def permissible(results: Results, printed: Printed) -> Iterator[Case]:
-    for name, told in printed["table7"].items():
-        if "l" in told:
-            (l,) = of(results["attributes"], attribute=name, weights=EQUAL)["l"]
-            yield Case(l == told["l"], f"{name} {l}, printed {told['l']}")
+    for name, expected in printed["table7"].items():
+        if "l" in expected:
+            (l,) = rows_with(results["attributes"], attribute=name, weights=EQUAL)["l"]
+            yield Case(l == expected["l"], f"{name} {l}, printed {expected['l']}")
 
 
 def most_groups(results: Results, _: Printed) -> Iterator[Case]:
     rows = int(results["attributes"]["rows"][0])
     for method in BOTH:
-        frame = of(results["utility"], method=method, q=5, weights=EQUAL).sort("l")
+        frame = rows_with(results["utility"], method=method, q=5, weights=EQUAL).sort("l")
         right = all(groups == rows // l for l, groups in frame.select("l", "groups").rows())
         yield Case(right, f"{SHORT[method]}: {', '.join(f'{groups:,}' for groups in frame['groups'])} groups")
 
 
 def one_in_l(results: Results, _: Printed) -> Iterator[Case]:
     for method in BOTH:
-        pairs = of(results["utility"], method=method, q=5, weights=EQUAL).sort("l").select("l", "risk").rows()
+        pairs = rows_with(results["utility"], method=method, q=5, weights=EQUAL).sort("l").select("l", "risk").rows()
         above = [l for l, risk in pairs if risk * l > 1 + 1e-5]
         for l, risk in pairs:
             if l in above:
@@ -69,13 +69,13 @@ def one_in_l(results: Results, _: Printed) -> Iterator[Case]:
         yield Case(True, f"{SHORT[method]}, l = {', '.join(str(l) for l, _ in pairs if l not in above)}: 1/l")
 
 
-def no_generalisation(results: Results, _: Printed) -> Iterator[Case]:
+def no_generalization(results: Results, _: Printed) -> Iterator[Case]:
     for l, groups, share in results["theorem"].select("l", "groups", "share").rows():
         yield Case(share < RARE, f"l = {l}: {round(share * groups):,} of {groups:,} groups of Mondrian")
 
 
-def nothing_learnt(results: Results, _: Printed) -> Iterator[Case]:
-    frame = of(results["joined"], method=LITERAL, knows="occupation")
+def nothing_learned(results: Results, _: Printed) -> Iterator[Case]:
+    frame = rows_with(results["joined"], method=LITERAL, knows="occupation")
     for row in frame.sort("people", "l of primary", "l of education").iter_rows(named=True):
         where = TABLE_6 if row["table"] == TABLE_6 else f"{row['people']:,} rows, {_ls(row)}"
         yield Case(row["few"] == 0, f"{where}: {row['few'] / row['people']:.1%}")
@@ -86,9 +86,9 @@ def _ls(row: dict[str, object]) -> str:
 
 
 def noise_stands(results: Results, _: Printed) -> Iterator[Case]:
-    (row,) = of(results["joined"], table=TABLE_6, knows="quasi").iter_rows(named=True)
+    (row,) = rows_with(results["joined"], table=TABLE_6, knows="quasi").iter_rows(named=True)
     yield Case(row["few"] == 0, f"Table 6, group 1: {row['candidates']} salaries possible, 4 shown")
-    frame = of(results["small"], method=LITERAL)
+    frame = rows_with(results["small"], method=LITERAL)
     tables, proved, guessed = (int(frame[name].sum()) for name in ("tables", "proved", "guessed"))
     yield Case(proved == 0, f"small tables: more than 1/l provable in {proved:,} of {tables:,}")
     yield Case(guessed == 0, f"likelier than 1/l in {guessed:,}")
@@ -97,7 +97,7 @@ def noise_stands(results: Results, _: Printed) -> Iterator[Case]:
 def must_add(results: Results, _: Printed) -> Iterator[Case]:
     for method in BOTH:
         (added, must), (fewer, _) = (
-            of(results["primary"], method=method, primary=name).select("added", "must").row(0)
+            rows_with(results["primary"], method=method, primary=name).select("added", "must").row(0)
             for name in ("education", "occupation")
         )
         yield Case(
@@ -120,14 +120,14 @@ def grows(results: Results, _: Printed) -> Iterator[Case]:
 
 
 def _ends(results: Results, method: str, weights: str, l: int) -> tuple[float, float]:
-    """KL divergence with the fewest and the most quasi attributes."""
+    """KL divergence with the fewest and the most quasi-identifiers."""
     _, kl = series(results["utility"], "q", "kl", method=method, weights=weights, l=l)
     return kl[0], kl[-1]
 
 
 def outperforms(results: Results, _: Printed) -> Iterator[Case]:
     for weights in (EQUAL, WIDTH, EXACT):
-        for q in different(of(results["utility"], weights=weights), "q"):
+        for q in different(rows_with(results["utility"], weights=weights), "q"):
             shares = _shares(results, weights, q)
             yield Case(max(shares) < 1, f"{SHORT[weights]}, q = {q}: {_range(shares)} of Mondrian's")
 
@@ -154,8 +154,8 @@ def faster(results: Results, _: Printed) -> Iterator[Case]:
     theirs = dict(zip(*series(results["times"], "l", "seconds", method=DISTINCT), strict=True))
     for method in BOTH:
         for l, own in zip(*series(results["times"], "l", "seconds", method=method), strict=True):
-            said = f"{SHORT[method]}, l = {l:g}: {_ms(own)} against {_ms(theirs[l])}"
-            yield Case(own * LARGE <= theirs[l], said)
+            words = f"{SHORT[method]}, l = {l:g}: {_ms(own)} against {_ms(theirs[l])}"
+            yield Case(own * LARGE <= theirs[l], words)
 
 
 def steady(results: Results, _: Printed) -> Iterator[Case]:
@@ -189,17 +189,17 @@ def grows_with_d(results: Results, _: Printed) -> Iterator[Case]:
     for method in BOTH:
         for l in different(results["several"], "l"):
             kl = series(results["several"], "d", "kl", method=method, l=l)[1]
-            said = ", ".join(f"{value:.2f}" for value in kl)
-            yield Case(sorted(set(kl)) == kl, f"{SHORT[method]}, l = {l}: {said}")
+            words = ", ".join(f"{value:.2f}" for value in kl)
+            yield Case(sorted(set(kl)) == kl, f"{SHORT[method]}, l = {l}: {words}")
 
 
 def near_estimate(results: Results, _: Printed) -> Iterator[Case]:
     for method in BOTH:
         for d in different(results["several"], "d"):
-            pairs = of(results["several"], method=method, d=d).select("kl", "estimate").rows()
+            pairs = rows_with(results["several"], method=method, d=d).select("kl", "estimate").rows()
             off = [kl / estimate - 1 for kl, estimate in pairs]
-            said = f"{SHORT[method]}, d = {d}: {min(off):+.0%} to {max(off):+.0%}"
-            yield Case(max(map(abs, off)) <= ALMOST, said)
+            words = f"{SHORT[method]}, d = {d}: {min(off):+.0%} to {max(off):+.0%}"
+            yield Case(max(map(abs, off)) <= ALMOST, words)
 
 
 def steady_alone(results: Results, _: Printed) -> Iterator[Case]:
@@ -212,8 +212,8 @@ def falls_with_l(results: Results, _: Printed) -> Iterator[Case]:
     for method in BOTH:
         for d in different(results["several"], "d")[1:]:
             seconds = series(results["several"], "l", "seconds", method=method, d=d)[1]
-            said = f"{SHORT[method]}, d = {d}: {_ms(seconds[0])} to {_ms(seconds[-1])}"
-            yield Case(seconds[-1] < seconds[0], said)
+            words = f"{SHORT[method]}, d = {d}: {_ms(seconds[0])} to {_ms(seconds[-1])}"
+            yield Case(seconds[-1] < seconds[0], words)
 
 
 def less_noise(results: Results, _: Printed) -> Iterator[Case]:
@@ -225,13 +225,13 @@ def less_noise(results: Results, _: Printed) -> Iterator[Case]:
 
 def largest_noise(results: Results, printed: Printed) -> Iterator[Case]:
     for method in THREE:
-        frame = of(results["noise"], method=method)
+        frame = rows_with(results["noise"], method=method)
         within = frame.filter(pl.col("l of education") <= pl.col("l of primary"))
-        for told, part in (("l_Education at most l_pri", within), ("all pairs", frame)):
+        for which, part in (("l_Education at most l_pri", within), ("all pairs", frame)):
             row = part.sort("mean", descending=True).row(0, named=True)
-            at = [row["l of primary"], row["l of education"]]
-            said = f"{SHORT[method]}, {told}: {row['mean']:,.0f} at ({at[0]}, {at[1]})"
-            yield Case(at == printed["noise"]["largest_at"], said)
+            pair = [row["l of primary"], row["l of education"]]
+            words = f"{SHORT[method]}, {which}: {row['mean']:,.0f} at ({pair[0]}, {pair[1]})"
+            yield Case(pair == printed["noise"]["largest_at"], words)
 
 
 def small_noise(results: Results, printed: Printed) -> Iterator[Case]:
@@ -243,7 +243,7 @@ def small_noise(results: Results, printed: Printed) -> Iterator[Case]:
 
 
 SHARED = (
-    "With 100 weights the five quasi attributes have 17,387 combinations in 30,162 rows. Several people share one, and "
+    "With 100 weights the five quasi-identifiers have 17,387 combinations in 30,162 rows. Several people share one and "
     "their sets together tell more than one set of l values: KL stays below log l. With eight attributes there are "
     "29,119, and KL comes to log l. With exact weights there are 28,242 at once."
 )
@@ -267,14 +267,14 @@ CLAIMS = (
         "is not yet.",
     ),
     Claim(
-        "d-SA-l-diversity is almost unachievable by generalisation even when d = 2 and l = 2 (here: fewer than 1 % of "
+        "d-SA-l-diversity is almost unachievable by generalization even when d = 2 and l = 2 (here: fewer than 1 % of "
         "groups).",
-        "section 3.1", no_generalisation,
+        "section 3.1", no_generalization,
     ),
     Claim(
         "Any background knowledge about some S^i could not increase the risk of other sensitive attributes (share of "
         "people with fewer than l values left if their occupation is known, by l_pri and l_Education).",
-        "section 3.2", nothing_learnt,
+        "section 3.2", nothing_learned,
         "The sensitive table, joined with the sets, rules values out: in Table 6 the occupation gives the salary of "
         "all eight people. The default publishes counts for each attribute where the policy names that adversary; then "
         "nobody has fewer than l values left (joined.csv).",
@@ -302,14 +302,14 @@ CLAIMS = (
     Claim(
         "For any q-QI-Adult and any l, decomposition outperforms generalization in KL-divergence.",
         "section 6.1, Figures 2-5", outperforms,
-        "With 100 equally wide weights and five quasi attributes many people share all quasi values; at l = 2 Mondrian "
-        "publishes two rows of three with exact quasi values.",
+        "With 100 equally wide weights, five quasi-identifiers many people share all of these; at l = 2 Mondrian "
+        "publishes two rows of three with exact quasi-identifiers.",
     ),
     Claim(
         "… and largely so (KL at most half of Mondrian's).",
         "section 6.1, Figures 2-5", largely,
-        "With five quasi attributes and 100 weights the domain is small: Mondrian publishes 41 % of rows with exact "
-        "quasi values at l = 2.",
+        "With five quasi-identifiers and 100 weights the domain is small: Mondrian publishes 41 % of rows with exact "
+        "quasi-identifiers at l = 2.",
     ),
     Claim(
         "Decomposition greatly outperforms generalization in execution time (at least twice as fast).",
@@ -338,7 +338,7 @@ CLAIMS = (
         "section 6.2, Figure 7", near_estimate,
         "The estimate takes sets of exactly l_i values and people who all differ. The paper's sets are larger: seven "
         "rows hold about four levels of education where three are asked for, and KL follows the sizes that sets have "
-        "(Figure 7). The default keeps sets small. People who share quasi values pull KL down, most visibly at d = 1.",
+        "(Figure 7). The default keeps sets small. People who share quasi-identifiers pull KL down, mostly at d = 1.",
     ),
     Claim(
         "When d = 1, executions on different l cost almost the same amount of time (within 25 %).",

@@ -1,4 +1,4 @@
-"""KL divergence of a generalised release, as section 6 of the paper defines it.
+"""KL divergence of a generalized release, as section 6 of the paper defines it.
 
 A published row tells that its owner's point lies in a box: the product of what its labels cover. All points of the box
 are equally likely, as in the metric's other uses. So the release gives a point x the share
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from numba import njit
 
-from pluralis.auditing.label_boxes import Boxes, Coded, Points, coded, join_boxes, join_points
+from pluralis.auditing.label_boxes import Boxes, CodedLabels, Points, coded_labels, join_boxes, join_points
 from pluralis.errors import ReleaseError
 from pluralis.grouping.subtable_divergence import entropy
 from pluralis.release.original import original_values
@@ -26,15 +26,17 @@ Shares = npt.NDArray[np.float64]
 def kl_of_generalized(release: Release, original: pl.DataFrame) -> float:
     """KL divergence in nats of a `generalized` release with one sensitive attribute."""
     info, rows = release.info("microdata"), release.tables["microdata"]
-    (secret,) = info.named("sensitive")
+    (sensitive,) = info.named("sensitive")
     columns = [
-        coded(rows[column.name], original_values(original, column, release.manifest), column)
+        coded_labels(rows[column.name], original_values(original, column, release.manifest), column)
         for column in info.named("quasi")
     ]
-    truth = original_values(original, secret, release.manifest).cast(pl.String)
+    truth = original_values(original, sensitive, release.manifest).cast(pl.String)
     domain = {value: code for code, value in enumerate(sorted(truth.unique()))}
-    true, told = (s.replace_strict(domain, return_dtype=pl.Int64).to_numpy() for s in (truth, rows[secret.name]))
-    boxes, _ = join_boxes(columns, told)
+    true, published = (
+        s.replace_strict(domain, return_dtype=pl.Int64).to_numpy() for s in (truth, rows[sensitive.name])
+    )
+    boxes, _ = join_boxes(columns, published)
     points = join_points(columns, true)
     share = shares_of(points, boxes, _weights(columns, boxes))
     if not (share > 0).all():
@@ -42,13 +44,13 @@ def kl_of_generalized(release: Release, original: pl.DataFrame) -> float:
     return float(-np.log(share / rows.height).mean() - entropy(_sizes(points)))
 
 
-def _weights(columns: list[Coded], boxes: Boxes) -> Shares:
+def _weights(columns: list[CodedLabels], boxes: Boxes) -> Shares:
     """What each distinct published row gives to each point of its box."""
     weights = boxes.rows.astype(np.float64)
-    held = np.diff(boxes.starts)
+    set_sizes = np.diff(boxes.starts)
     for i in range(len(columns)):
         inside = boxes.high[:, i] - boxes.low[:, i] + 1
-        weights /= np.where(boxes.sets[:, i] < 0, inside, held[boxes.sets[:, i]])
+        weights /= np.where(boxes.sets[:, i] < 0, inside, set_sizes[boxes.sets[:, i]])
     return weights
 
 
@@ -71,9 +73,9 @@ def shares_of(points: Points, boxes: Boxes, weights: Shares) -> Shares:
         order[i] = np.argsort(place, kind="stable")
         begin[i] = np.searchsorted(place[order[i]], boxes.key * size + boxes.low[:, i], "left")
         end[i] = np.searchsorted(place[order[i]], boxes.key * size + boxes.high[:, i], "right")
-    best, at = np.argmin(end - begin, axis=0), np.arange(boxes.key.size)
+    best, every_box = np.argmin(end - begin, axis=0), np.arange(boxes.key.size)
     share = np.zeros(rows)
-    _add(points, boxes, weights, order, best, begin[best, at], end[best, at], share)
+    _add(points, boxes, weights, order, best, begin[best, every_box], end[best, every_box], share)
     return share
 
 
@@ -85,13 +87,13 @@ def _add(points, boxes, weights, order, best, begin, end, share):  # type: ignor
             p = order[best[box], place]
             inside = True
             for i in range(points.codes.shape[1]):
-                code, held = points.codes[p, i], boxes.sets[box, i]
+                code, set_of = points.codes[p, i], boxes.sets[box, i]
                 if code < boxes.low[box, i] or code > boxes.high[box, i]:
                     inside = False
-                elif held >= 0:
-                    members = boxes.members[boxes.starts[held] : boxes.starts[held + 1]]
-                    found = np.searchsorted(members, code)
-                    inside = found < members.size and members[found] == code
+                elif set_of >= 0:
+                    members = boxes.members[boxes.starts[set_of] : boxes.starts[set_of + 1]]
+                    position = np.searchsorted(members, code)
+                    inside = position < members.size and members[position] == code
                 if not inside:
                     break
             if inside:

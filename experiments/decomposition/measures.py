@@ -20,6 +20,7 @@ from experiments.decomposition.adult import (
     QUASI,
     ROWS,
     SENSITIVE,
+    decomposed,
     people,
     permitted,
     planned,
@@ -28,16 +29,16 @@ from experiments.decomposition.adult import (
     seconds,
 )
 from experiments.decomposition.kl import kl_of_generalized
-from pluralis.auditing.worlds import linked_d_sa_diverse
+from experiments.reproduce import Lab, Point
+from experiments.reproduce.paper import Value
+from pluralis.auditing.decomposed_worlds import linked_d_sa_diverse
 from pluralis.grouping.eligibility import largest_l
-from pluralis.grouping.plan import Plan
+from pluralis.grouping.plan import DecomposedPlan, Plan
 from pluralis.kernels.vectors import Vectors, waiting
-from pluralis.methods.decomposition import Asked, Decomposition, Sets, vectors_of
+from pluralis.method.decomposition import Asked, Decomposition, Sets, vectors_of
 from pluralis.metrics.kl import kl_divergence
 from pluralis.randomness import Draw, Key
 from pluralis.release.release import GROUP, Release
-from pluralis.reproduce import Lab, Point
-from pluralis.reproduce.paper import Value
 from pluralis.table.encoding import Column, Table, encode
 
 Row = Mapping[str, Value]
@@ -58,24 +59,25 @@ def utility(point: Point, lab: Lab) -> Iterator[Row]:
     table = encode(frame, asked)
     keys = KEYS[: 1 if lab.quick or point["method"] not in (LITERAL, DEFAULT) else 3]
     plans = [planned(table, asked, key) for key in keys]
-    found = [kl(released(plan, table, asked, key), frame) for plan, key in zip(plans, keys, strict=True)]
-    yield {"kl": float(np.mean(found)), "groups": plans[0].groups, "rows of a group": table.rows / plans[0].groups,
+    divergences = [kl(released(plan, table, asked, key), frame) for plan, key in zip(plans, keys, strict=True)]
+    groups = plans[0].groups
+    yield {"kl": float(np.mean(divergences)), "groups": groups, "rows of a group": table.rows / groups,
            "risk": max(risk(plan, table["occupation"]) for plan in plans), "keys": len(keys),
-           "spread": max(found) / min(found) - 1}  # fmt: skip
+           "spread": max(divergences) / min(divergences) - 1}  # fmt: skip
 
 
 def risk(plan: Plan, column: Column) -> float:
     """The largest share of a group that one value fills."""
-    held, counts = np.unique(plan.group_of * column.size + column.codes, return_counts=True)
-    return float((counts / np.bincount(plan.group_of)[held // column.size]).max())
+    pairs, counts = np.unique(plan.group_of * column.size + column.codes, return_counts=True)
+    return float((counts / np.bincount(plan.group_of)[pairs // column.size]).max())
 
 
 def kl(release: Release, frame: pl.DataFrame) -> float:
-    if release.kind == "generalized":
+    if release.traits.generalizes:
         return kl_of_generalized(release, frame)
-    found = kl_divergence(release, frame)
-    assert found is not None
-    return found
+    divergence = kl_divergence(release, frame)
+    assert divergence is not None
+    return divergence
 
 
 def times(point: Point, lab: Lab) -> Iterator[Row]:
@@ -102,10 +104,10 @@ def several(point: Point, lab: Lab) -> Iterator[Row]:
     asked = policy(len(QUASI), ls, str(point["method"]))
     table = encode(frame, asked)
     keys = KEYS[: 1 if lab.quick else 3]
-    plans = [planned(table, asked, key) for key in keys]
-    found = [kl(released(plan, table, asked, key), frame) for plan, key in zip(plans, keys, strict=True)]
+    plans = [decomposed(table, asked, key) for key in keys]
+    divergences = [kl(released(plan, table, asked, key), frame) for plan, key in zip(plans, keys, strict=True)]
     yield {
-        "kl": float(np.mean(found)),
+        "kl": float(np.mean(divergences)),
         "estimate": math.log(math.prod(ls.values())),
         "sets": float(np.mean([log_of_sets(plan, table) for plan in plans])),
         "added": float(np.mean([sum(map(len, plan.added.values())) for plan in plans])),
@@ -114,13 +116,13 @@ def several(point: Point, lab: Lab) -> Iterator[Row]:
     }
 
 
-def log_of_sets(plan: Plan, table: Table) -> float:
-    """The mean over rows of log of the product of the sizes of their sets: KL if all quasi values differed."""
+def log_of_sets(plan: DecomposedPlan, table: Table) -> float:
+    """The mean over rows of log of the product of the sizes of their sets: KL if all quasi-identifiers differed."""
     total = np.zeros(plan.groups)
     for column in table.sensitive:
-        held = np.unique(plan.group_of * column.size + column.codes) // column.size
+        groups_of_values = np.unique(plan.group_of * column.size + column.codes) // column.size
         more = plan.added.get(column.name, np.empty((0, 2), np.int64))[:, 0]
-        total += np.log(np.bincount(np.concatenate([held, more]), minlength=plan.groups))
+        total += np.log(np.bincount(np.concatenate([groups_of_values, more]), minlength=plan.groups))
     return float(total[plan.group_of].mean())
 
 
@@ -129,9 +131,9 @@ def noise(point: Point, lab: Lab) -> Iterator[Row]:
     table = encode(people(lab.file(FILE)), policy(len(QUASI), {"occupation": 7, "education": 3}, LITERAL))
     keys = KEYS[: 2 if lab.quick else len(KEYS)]
     ls = np.array([point["l of primary"], point["l of education"]], np.int64)
-    found = [added(table, ("occupation", "education"), ls, str(point["method"]), key) for key in keys]
-    yield {"least": min(found), "mean": float(np.mean(found)), "most": max(found), "keys": len(keys),
-           "groups": table.rows // int(ls[0])}  # fmt: skip
+    added_values = [added(table, ("occupation", "education"), ls, str(point["method"]), key) for key in keys]
+    yield {"least": min(added_values), "mean": float(np.mean(added_values)), "most": max(added_values),
+           "keys": len(keys), "groups": table.rows // int(ls[0])}  # fmt: skip
 
 
 def added(table: Table, names: tuple[str, str], ls: Any, method: str, key: Key) -> int:
@@ -161,12 +163,12 @@ def primary(point: Point, lab: Lab) -> Iterator[Row]:
     first = str(point["primary"])
     names = (first, next(name for name in SENSITIVE[:2] if name != first))
     ls = np.array([PERMITTED[name] for name in names], np.int64)
-    found = [added(table, names, ls, str(point["method"]), key) for key in KEYS[: 1 if lab.quick else 3]]
-    yield {"added": float(np.mean(found)), "must": max(0, int(ls[1] - ls[0])) * (table.rows // int(ls[0]))}
+    added_values = [added(table, names, ls, str(point["method"]), key) for key in KEYS[: 1 if lab.quick else 3]]
+    yield {"added": float(np.mean(added_values)), "must": max(0, int(ls[1] - ls[0])) * (table.rows // int(ls[0]))}
 
 
 def theorem(point: Point, lab: Lab) -> Iterator[Row]:
-    """Section 3.1: the groups of Mondrian that keep l values of one secret to whoever knows the other."""
+    """Section 3.1: the groups of Mondrian that keep l values of one sensitive attribute to whoever knows the other."""
     l, names = whole(point["l"]), SENSITIVE[:2]
     asked = policy(len(QUASI), dict.fromkeys(names, l), DISTINCT)
     frame = people(lab.file(FILE))

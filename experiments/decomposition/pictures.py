@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from experiments.decomposition.adult import DEFAULT, DISTINCT, EQUAL, EXACT, FREQUENCY, LITERAL, METHODS, ROWS, WIDTH
-from experiments.decomposition.claims import different, of, series
+from experiments.decomposition.claims import different, rows_with, series
 from experiments.decomposition.worlds import TABLE_6
-from pluralis.report.lines import Line, Panel
-from pluralis.reproduce import Figure, Number, Printed, Results
+from experiments.reproduce import Figure, Number, Printed, Results
+from experiments.reproduce.line_figures import Line, Panel
 
 NUMBER = {LITERAL: 0, DEFAULT: 1, DISTINCT: 2, FREQUENCY: 3, ROWS: 12}
 ESTIMATE, OWN = 4, 5
@@ -53,14 +53,14 @@ def _utility(results: Results) -> Figure:
 def _weights(results: Results) -> Figure:
     panels = [
         Panel(
-            f"{told}, {q} quasi attributes",
+            f"{title}, {q} quasi-identifiers",
             "l",
             "KL divergence, nats",
             [line(results["utility"], "l", "kl", method, q=q, weights=weights) for method in (LITERAL, DISTINCT)],
             log=True,
         )
         for q in (5, 8)
-        for weights, told in WEIGHTS.items()
+        for weights, title in WEIGHTS.items()
     ]
     caption = (
         "Not in the paper, which prints 100 different weights and not how it made them. With fewer different people "
@@ -110,8 +110,8 @@ def _several(results: Results) -> Figure:
         lines += [Line("estimate log ∏ l_i", *estimate, ESTIMATE, printed=True), Line("log ∏ of set sizes", *own, OWN)]
         panels.append(Panel(f"l of the primary attribute = {l}", "sensitive attributes", "KL divergence, nats", lines))
     caption = (
-        "Five quasi attributes; occupation primary, then education (l = 3), hours per week (2), relationship (2; the "
-        "paper has 3). The last line is what KL would be if all people differed in their quasi values: the mean of the "
+        "Five quasi-identifiers; occupation primary, then education (l = 3), hours per week (2), relationship (2; the "
+        "paper has 3). The last line is what KL would be if all people differed in quasi-identifiers: the mean of the "
         "logarithm of how many combinations the sets of a row (`variant: paper`) allow."
     )
     return Figure("figure7", "Figure 7: KL divergence of d-SA-Adult", panels, caption, across=3)
@@ -126,7 +126,7 @@ def _several_times(results: Results) -> Figure:
             for i, l in enumerate(ls)
         ]
         panels.append(Panel(LABEL[method], "sensitive attributes", "seconds", lines))
-    caption = "Seconds to plan, the least of several; five quasi attributes, the others' l as in Figure 7."
+    caption = "Seconds to plan, the least of several; five quasi-identifiers, the others' l as in Figure 7."
     return Figure("figure8", "Figure 8: execution time on d-SA-Adult", panels, caption)
 
 
@@ -135,7 +135,7 @@ def _noise(results: Results, printed: Printed) -> Figure:
     within, beyond = printed["noise"]["largest_permissible"], printed["noise"]["largest"]
     frame = results["noise"].filter(pl.col("l of education") <= pl.col("l of primary"))
     for l in different(frame, "l of education"):
-        part = of(frame, **{"l of education": l})
+        part = rows_with(frame, **{"l of education": l})
         lines = [line(part, "l of primary", "mean", method) for method in (LITERAL, ROWS, DEFAULT)]
         if l == printed["table7"]["education"]["l"]:
             lines.append(Line(f"{within} at most", lines[0].x, [within] * len(lines[0].x), 9, printed=True))
@@ -155,14 +155,14 @@ def _joined(results: Results) -> Figure:
     frame = results["joined"].filter(
         pl.col("table") != TABLE_6, pl.col("rows") == pl.col("rows").filter(pl.col("table") != TABLE_6).min()
     )
-    frame = of(frame, knows="occupation").with_columns(few=100 * pl.col("few") / pl.col("people"))
+    frame = rows_with(frame, knows="occupation").with_columns(few=100 * pl.col("few") / pl.col("people"))
     panels = []
     for l in different(frame, "l of education"):
-        part = of(frame, **{"l of education": l})
+        part = rows_with(frame, **{"l of education": l})
         lines = [line(part, "l of primary", "few", method) for method in (LITERAL, DEFAULT)]
         panels.append(Panel(f"l of education = {l}", "l of the primary attribute", "% of people", lines))
     caption = (
-        "Not in the paper: 6,006 rows of Adult. Whoever knows a person's quasi values and occupation joins the "
+        "Not in the paper: 6,006 rows of Adult. Whoever knows a person's quasi-identifiers and occupation joins the "
         "sensitive table with the sets of all groups and is left with fewer than l levels of education for so many "
         "people. The default publishes counts instead where the policy names this adversary."
     )
@@ -197,20 +197,20 @@ def numbers(results: Results, printed: Printed) -> Iterator[Number]:
 
 
 def _table7(results: Results, printed: Printed) -> Iterator[Number]:
-    for name, told in printed["table7"].items():
-        values, l = of(results["attributes"], attribute=name, weights=EQUAL).select("values", "l").row(0)
-        yield Number(f"different values of {name}", "Table 7", told["values"], values, 0.0, WHY.get(name, ""))
-        if "l" in told:
-            yield Number(f"largest l of {name}", "Table 7", told["l"], l, 0.0, WHY.get(name, ""))
+    for name, expected in printed["table7"].items():
+        values, l = rows_with(results["attributes"], attribute=name, weights=EQUAL).select("values", "l").row(0)
+        yield Number(f"different values of {name}", "Table 7", expected["values"], values, 0.0, WHY.get(name, ""))
+        if "l" in expected:
+            yield Number(f"largest l of {name}", "Table 7", expected["l"], l, 0.0, WHY.get(name, ""))
 
 
 def _read(results: Results, printed: Printed) -> Iterator[Number]:
     where, reading = "a prototype", printed["reading"]
-    for name, told in reading["values"].items():
+    for name, expected in reading["values"].items():
         weights = EXACT if name == "fnlwgt" else EQUAL
-        (values,) = of(results["attributes"], attribute=name, weights=weights)["values"]
-        yield Number(f"different values of {name} in 30,162 rows", where, told, values)
-    l, most = of(results["attributes"], attribute="relationship").select("l", "most").row(0)
+        (values,) = rows_with(results["attributes"], attribute=name, weights=weights)["values"]
+        yield Number(f"different values of {name} in 30,162 rows", where, expected, values)
+    l, most = rows_with(results["attributes"], attribute="relationship").select("l", "most").row(0)
     yield Number("largest l of relationship", where, reading["l_of_relationship"], l)
     yield Number("rows with Husband", where, reading["husbands"], most)
 
@@ -222,20 +222,20 @@ def _noises(results: Results, printed: Printed) -> Iterator[Number]:
 
     def ours(method: str, pair: str) -> float:
         a, b = map(int, pair.split(", "))
-        return float(of(frame, method=method, **{"l of primary": a, "l of education": b})["mean"][0])
+        return float(rows_with(frame, method=method, **{"l of primary": a, "l of education": b})["mean"][0])
 
     for method in (LITERAL, ROWS, DEFAULT):
-        most = float(of(permitted, method=method)["mean"].max())  # type: ignore[arg-type]
+        most = float(rows_with(permitted, method=method)["mean"].max())  # type: ignore[arg-type]
         yield Number(f"noises at (5, 5), {LABEL[method]}", "section 6.2", largest, ours(method, "5, 5"), 0.10, TIES)
         why = f"At l_pri = 3. At 5 it is {ours(method, '5, 3'):,.0f}; the paper does not say where its figure starts."
         yield Number(f"most noises at l_Education up to 3, {LABEL[method]}", "section 6.2", within, most, 0.10, why)
     why = "Another literal version was measured there, with other draws."
-    for pair, told in reading["noise"].items():
-        limit = 0.20 if told < 200 else 0.10
-        yield Number(f"noises at ({pair}), {LABEL[LITERAL]}", "a prototype", told, ours(LITERAL, pair), limit, why)
+    for pair, expected in reading["noise"].items():
+        limit = 0.20 if expected < 200 else 0.10
+        yield Number(f"noises at ({pair}), {LABEL[LITERAL]}", "a prototype", expected, ours(LITERAL, pair), limit, why)
     why = "Fewer still: slack, and ties broken among rows as well."
-    for pair, told in reading["noise_better"].items():
-        yield Number(f"noises at ({pair}), {LABEL[DEFAULT]}", "a prototype", told, ours(DEFAULT, pair), 0.10, why)
+    for pair, expected in reading["noise_better"].items():
+        yield Number(f"noises at ({pair}), {LABEL[DEFAULT]}", "a prototype", expected, ours(DEFAULT, pair), 0.10, why)
 
 
 def _examples(results: Results, printed: Printed) -> Iterator[Number]:
@@ -244,7 +244,7 @@ def _examples(results: Results, printed: Printed) -> Iterator[Number]:
     yield Number("linkable salaries of group 1 (values)", "section 5.2", len(example["linkable"]), linkable)
     yield Number("of these, what noise is drawn from", "section 5", 2, noise)
     known, alone = (
-        of(results["joined"], table=TABLE_6, knows=knows).row(0, named=True) for knows in ("occupation", "quasi")
+        rows_with(results["joined"], table=TABLE_6, knows=knows).row(0, named=True) for knows in ("occupation", "quasi")
     )
     yield Number(
         "share of group 1 in Table 6 that earns 8, provably", "a prototype", reading["table6_share"], alone["share"]
@@ -256,15 +256,15 @@ def _examples(results: Results, printed: Printed) -> Iterator[Number]:
         known["certain"],
     )
     broken, tables = reading["random_tables"]
-    frame = of(results["small"], method=LITERAL)
+    frame = rows_with(results["small"], method=LITERAL)
     share = float(frame["guessed"].sum()) / float(frame["tables"].sum())
     why = "Other random tables: which ones is not written down."
     yield Number(
         "share of small random tables with a guess above 1/l", "a prototype", broken / tables, share, 0.10, why
     )
-    frame = of(results["joined"], method=LITERAL, rows=reading["adult_rows"], knows="occupation")
+    frame = rows_with(results["joined"], method=LITERAL, rows=reading["adult_rows"], knows="occupation")
     shares = [few / people for few, people in frame.select("few", "people").rows()]
     why = "The l behind it are not written down; here (3, 2) to (7, 3)."
-    for told, which, own in zip(reading["adult_few"], ("least", "most"), (min(shares), max(shares)), strict=True):
+    for expected, which, own in zip(reading["adult_few"], ("least", "most"), (min(shares), max(shares)), strict=True):
         what = f"share of 6,006 people with fewer than l values left if their occupation is known, {which}"
-        yield Number(what, "a prototype", told, own, 0.10, why)
+        yield Number(what, "a prototype", expected, own, 0.10, why)

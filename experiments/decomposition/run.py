@@ -20,8 +20,8 @@ from experiments.decomposition.adult import (
 )
 from experiments.decomposition.claims import CLAIMS
 from experiments.decomposition.pictures import figures, numbers
-from pluralis.reproduce import Experiment, Paper, Point
-from pluralis.reproduce.paper import Value
+from experiments.reproduce import Experiment, Paper, Point
+from experiments.reproduce.paper import Value
 
 BOTH = (LITERAL, DEFAULT)
 PRIMARY, EDUCATION = "l of primary", "l of education"
@@ -71,7 +71,7 @@ PAPER = Paper(
 - **Final weight** has 20,263 different values, the paper has 100. Here they are put into 100 values that stand for
   equally many rows; Figures 2 and 5 are also made with 100 equally wide ones (74 of them occur) and with exact
   weights.
-- **q-QI-Adult.** Occupation is sensitive, the first q of the others are quasi attributes, q = 5 to 8; l = 2 to 7 (the
+- **q-QI-Adult.** Occupation is sensitive, the first q of the others are quasi-identifiers, q = 5 to 8; l = 2 to 7 (the
   paper does not print its range).
 - **d-SA-Adult.** The first five are quasi; occupation (primary) and the next d - 1 are sensitive, each of them at its
   largest permissible l: education 3, hours per week 2, relationship 2 (the paper's 3 is not permissible).
@@ -80,23 +80,23 @@ PAPER = Paper(
   over 5.
 - **Mondrian** is Pluralis' own (strict, cut at medians). The paper does not say which test of l-diversity it gave it:
   both are shown, l distinct values (*distinct*, used in the claims) and at most 1/l for each value (*frequency*).
-- **KL divergence** as in section 6, in nats. A point is a row of all quasi and sensitive values. Decomposed: a row of
-  the group has the values of its sets with equal chance (`pluralis.metrics.kl`). Generalised: the points of a row's
-  box are equally likely, its domain being the values that occur (`experiments/decomposition/kl.py`).
+- **KL divergence** as in section 6, in nats. A point is a row of all quasi-identifiers and sensitive values.
+  Decomposed: a row of the group has the values of its sets with equal chance (`pluralis.metrics.kl`). Generalized: the
+  points of a row's box are equally likely, its domain being the values that occur (`experiments/decomposition/kl.py`).
 - **Time** is the processor time of the plan alone, the least of 15 (of 5 for more rows) after a first one that is not
   counted.
 - **What words mean** was fixed before claims were judged: "almost" 10 %, for times 25 %; "significantly" 20 %;
   "largely", "greatly" twice; "quite close" 10 %. But the 1 % of "almost unachievable"
   was set after a look at the result.
 - **A busy machine.** Other work ran beside this; times may be too long, and small differences between them mean little.
-- **Joined tables.** What an adversary can rule out is worked out exactly, by matching (`pluralis.auditing.worlds`).
+- **Joined tables.** What an adversary can rule out is worked out exactly, by matching (`auditing.decomposed_worlds`).
 - **A prototype** is the source of numbers that the paper does not print: another literal version, measured before.
 """,
     experiments=(
         Experiment("attributes", "Table 7", ATTRIBUTES, ATTRIBUTES, measures.attributes),
         Experiment(
-            "utility", "KL, one secret", utility((5, 6, 7, 8), (2, 3, 4, 5, 6, 7)), utility((5, 8), (2, 7)),
-            measures.utility,
+            "utility", "KL, one sensitive attribute", utility((5, 6, 7, 8), (2, 3, 4, 5, 6, 7)),
+            utility((5, 8), (2, 7)), measures.utility,
         ),
         Experiment(
             "times", "time against l", points(method=tuple(METHODS), l=(2, 3, 4, 5, 6, 7)),
@@ -108,7 +108,7 @@ PAPER = Paper(
             points(method=(*BOTH, DISTINCT), l=(2, 7), rows=(7540, 30162)), measures.growth,
         ),
         Experiment(
-            "several", "several secrets", points(method=BOTH, l=(3, 4, 5, 6, 7), d=(1, 2, 3, 4)),
+            "several", "several sensitive attributes", points(method=BOTH, l=(3, 4, 5, 6, 7), d=(1, 2, 3, 4)),
             points(method=BOTH, l=(3, 7), d=(1, 2, 3, 4)), measures.several,
         ),
         Experiment("noise", "noise", NOISE, QUICK_NOISE, measures.noise),
@@ -127,10 +127,10 @@ PAPER = Paper(
     numbers=numbers,
     figures=figures,
     differences="""
-*Weights.* Which 100 values the paper's Final-Weight has decides how many people share all quasi values, and with that
-most of Figure 2. With exact weights decomposition's KL hardly grows with q, as the paper says, and Mondrian's is four
-to eight times it already at q = 5. With 100 equally wide ones decomposition's KL is half to two thirds of log l at q
-= 5, and Mondrian is ahead at l = 2. With eight quasi attributes (Figure 5) the order of the lines does not depend on
+*Weights.* Which 100 values the paper's Final-Weight has decides how many people share all quasi-identifiers, and with
+that most of Figure 2. With exact weights decomposition's KL hardly grows with q, as the paper says, and Mondrian's is
+four to eight times it already at q = 5. With 100 equally wide ones decomposition's KL is half to two thirds of log l at
+q = 5, and Mondrian is ahead at l = 2. With eight quasi-identifiers (Figure 5) the order of the lines does not depend on
 it.
 
 *The estimate.* log ∏ l_i is exact where each set holds l_i values and people differ. With several attributes sets

@@ -1,7 +1,7 @@
 """What the published sensitive table gives away: Table 6 of the paper, small random tables, and Adult.
 
-A person is exposed if whoever knows their quasi values, and perhaps their occupation, has fewer than l values of the
-other attribute left, or can prove that more than 1/l of such people hold one value (pluralis.auditing.worlds).
+A person is exposed if whoever knows their quasi-identifiers, and perhaps their occupation, has fewer than l values of
+the other attribute left, or can prove that more than 1/l of such people hold one value (auditing.decomposed_worlds).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from experiments.decomposition.adult import FILE, KEYS, LITERAL, QUASI, people, planned, policy, released
+from experiments.decomposition.adult import FILE, KEYS, LITERAL, QUASI, decomposed, people, planned, policy, released
 from experiments.decomposition.measures import Row, whole
-from pluralis.auditing.worlds import worlds_of
+from experiments.reproduce import Lab, Point
+from pluralis.auditing.decomposed_worlds import worlds_of
 from pluralis.errors import Infeasible
 from pluralis.grouping.eligibility import largest_l
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Key
 from pluralis.release.release import GROUP
-from pluralis.reproduce import Lab, Point
 from pluralis.table.encoding import encode
 
 TABLE_6 = "Table 6"
@@ -48,7 +48,8 @@ def joined(point: Point, lab: Lab) -> Iterator[Row]:
     asked = policy(len(QUASI), {"occupation": whole(point["l of primary"]), "education": l}, str(point["method"]))
     if point["method"] != LITERAL:
         asked = asked.override(options={"primary": "occupation", "sensitive_table": "auto"})
-    asked = Policy.of({**asked.model_dump(exclude_unset=True), "adversaries": [{"knows": sorted({*QUASI, *known})}]})
+    adversaries = [{"knows": sorted({*QUASI, *known})}]
+    asked = Policy.from_dict({**asked.model_dump(exclude_unset=True), "adversaries": adversaries})
     table = encode(frame, asked)
     release = released(planned(table, asked, KEYS[0]), table, asked, KEYS[0])
     shown = "joint" if "sensitive" in release.tables else "counts" if len(release.tables) > 2 else "none"
@@ -59,10 +60,10 @@ def table_6() -> tuple[Tables, str, int]:
     """The paper's Table 6 as tables of a release, the attribute that is not primary, and its l."""
     printed = _printed()
     rows = pl.DataFrame(printed["rows"], schema=["name", "occupation", "salary"], orient="row")
-    group_of = {name: at + 1 for at, names in enumerate(printed["groups"]) for name in names}
+    group_of = {name: group + 1 for group, names in enumerate(printed["groups"]) for name in names}
     rows = rows.with_columns(pl.col("name").replace_strict(group_of).alias(GROUP))
     jobs = rows.select(GROUP, pl.lit("occupation").alias("attribute"), value="occupation")
-    salaries = [(at + 1, "salary", value) for at, values in enumerate(printed["salaries"]) for value in values]
+    salaries = [(group + 1, "salary", value) for group, values in enumerate(printed["salaries"]) for value in values]
     return (
         {
             "quasi": rows.select("name", GROUP),
@@ -78,9 +79,10 @@ def linkable(point: Point, _: Lab) -> Iterator[Row]:
     """Table 5: the salaries that some draw of the method's gives to the paper's first group, held or added."""
     printed = _printed()
     frame = pl.DataFrame(printed["rows"], schema=["name", "occupation", "salary"], orient="row")
-    asked = Policy.of(
+    asked = Policy.from_dict(
         {
             "version": 1,
+            "accept": ["set-size"],
             "attributes": {
                 "name": {"role": "quasi"},
                 **{name: {"role": "sensitive", "l": printed["l"]} for name in ("occupation", "salary")},
@@ -90,16 +92,16 @@ def linkable(point: Point, _: Lab) -> Iterator[Row]:
     )
     table = encode(frame, asked)
     names = table["name"].published(np.arange(table.rows))
-    held: set[str] = set()
+    own: set[str] = set()
     noise: set[str] = set()
     for i in range(DRAWS):
-        plan = planned(table, asked, Key(bytes([i] * 32)))
+        plan = decomposed(table, asked, Key(bytes([i] * 32)))
         for group in range(plan.groups):
             rows = np.flatnonzero(plan.group_of == group)
             if set(names.gather(rows)) == set(printed["groups"][whole(point["group"]) - 1]):
-                held |= set(table["salary"].published(rows))
-                noise |= {table["salary"].text(code) for at, code in plan.added["salary"].tolist() if at == group}
-    yield {"linkable": len(held | noise), "noise": len(noise), "values": " ".join(sorted(held | noise))}
+                own |= set(table["salary"].published(rows))
+                noise |= {table["salary"].text(code) for where, code in plan.added["salary"].tolist() if where == group}
+    yield {"linkable": len(own | noise), "noise": len(noise), "values": " ".join(sorted(own | noise))}
 
 
 def exposed(tables: Tables, other: str, l: int, known: frozenset[str]) -> Row:
@@ -123,7 +125,7 @@ def exposed(tables: Tables, other: str, l: int, known: frozenset[str]) -> Row:
 
 
 def small(point: Point, lab: Lab) -> Iterator[Row]:
-    """Random tables of 4 to 10 rows: how many let quasi values alone tell a value with more than 1/l, or prove it."""
+    """Random tables of 4 to 10 rows: how many let quasi-identifiers alone tell a value beyond 1/l, or prove it."""
     rng = random.Random(whole(point["seed"]))
     tables = proved = guessed = endless = 0
     while tables < (BATCH // 4 if lab.quick else BATCH):
@@ -154,9 +156,9 @@ def likeliest(tables: Tables) -> Fraction:
     the groups that hold it, each to one whose set holds its other value.
     """
     sets, jobs = (
-        {group: set(part["value"]) for (group,), part in of.partition_by(GROUP, as_dict=True).items()}
+        {group: set(part["value"]) for (group,), part in part_of.partition_by(GROUP, as_dict=True).items()}
         for name in ("other", "occupation")
-        for of in [tables["values"].filter(pl.col("attribute") == name)]
+        for part_of in [tables["values"].filter(pl.col("attribute") == name)]
     )
     chances: defaultdict[tuple[int, str], Fraction] = defaultdict(Fraction)
     for (job,), rows in tables["sensitive"].partition_by("occupation", as_dict=True).items():
@@ -183,9 +185,10 @@ def _asked(ls: Mapping[str, int], method: str) -> Policy:
     literal = method == LITERAL
     options = {"primary": "occupation", **({} if literal else {"sensitive_table": "auto"})}
     attributes = {"age": {"role": "quasi", "type": "number"}}
-    return Policy.of(
+    return Policy.from_dict(
         {
             "version": 1,
+            "accept": ["set-size"],
             "attributes": attributes | {name: {"role": "sensitive", "l": l} for name, l in ls.items()},
             "publish": {
                 "method": "decomposition",

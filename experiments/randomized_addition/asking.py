@@ -1,4 +1,4 @@
-"""What releases answer: the distribution of the secret among the people that a query is about.
+"""What releases answer: the distribution of the sensitive attribute among the people that a query is about.
 
 `pluralis.estimate.distribution` counts value by value. For thousands of queries its sums are done here for all values
 at once, from what its estimators hold; that both agree is a test.
@@ -18,7 +18,7 @@ from numba import njit
 
 from experiments.randomized_addition.data import Query
 from pluralis.estimate import estimator_of
-from pluralis.estimate.group_counts import Coded, Grouped
+from pluralis.estimate.group_counts import CodedColumns, Grouped
 from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.estimate.label_members import members
 from pluralis.grouping.addition import Design
@@ -28,10 +28,10 @@ from pluralis.release.release import Release
 Reals = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 CHUNK = 4_096
-OWN, BLIND = "tp, own total", ("totals", "even")
+OWN, BASELINES = "tp, own total", ("totals", "even")
 
 
-class Told(NamedTuple):
+class Contributions(NamedTuple):
     """The different rows as codes, and what each adds to which values: entries first[row] … first[row + 1] - 1."""
 
     codes: npt.NDArray[np.int32]
@@ -58,7 +58,7 @@ class Passing(NamedTuple):
 @njit(cache=True)
 def pass_on(codes: npt.NDArray[np.int32], asked: Odds, out: Passing) -> int:
     """Fill in the rows that can be as asked; how many they are."""
-    found, likely = 0, np.empty(CHUNK)
+    count, likely = 0, np.empty(CHUNK)
     for begin in range(0, codes.shape[1], CHUNK):
         size = min(CHUNK, codes.shape[1] - begin)
         likely[:] = 1.0
@@ -68,21 +68,21 @@ def pass_on(codes: npt.NDArray[np.int32], asked: Odds, out: Passing) -> int:
             for i in range(size):
                 likely[i] *= odds[line[i]]
         for i in range(size):
-            out.rows[found], out.likely[found] = begin + i, likely[i]
-            found += likely[i] > 0.0
-    return found
+            out.rows[count], out.likely[count] = begin + i, likely[i]
+            count += likely[i] > 0.0
+    return count
 
 
 @njit(cache=True)
-def add_up(told: Told, passing: Passing, out: Reals) -> None:
+def add_up(published: Contributions, passing: Passing, out: Reals) -> None:
     """out[v] = the sum over rows, times how likely they are as asked, of what they add to v."""
     for i in range(passing.rows.size):
         row, likely = passing.rows[i], passing.likely[i]
-        for at in range(told.first[row], told.first[row + 1]):
-            out[told.value[at]] += likely * told.share[at]
+        for entry in range(published.first[row], published.first[row + 1]):
+            out[published.value[entry]] += likely * published.share[entry]
 
 
-def told_by(codes: npt.NDArray[np.int32], row: Ints, value: Ints, share: Reals, values: int) -> Told:
+def contributions_by(codes: npt.NDArray[np.int32], row: Ints, value: Ints, share: Reals, values: int) -> Contributions:
     """Rows that are the same throughout as one. `row`, `value` and `share` are entries of rows."""
     kind = np.zeros(codes.shape[1], np.int64)
     for line in codes:
@@ -91,7 +91,9 @@ def told_by(codes: npt.NDArray[np.int32], row: Ints, value: Ints, share: Reals, 
     one[kind] = np.arange(kind.size)
     cells, place = np.unique(kind[row] * values + value, return_inverse=True)
     first = np.searchsorted(cells, np.arange(one.size + 1) * values)
-    return Told(codes[:, one], first, (cells % values).astype(np.int32), _summed(place.ravel(), share, cells.size))
+    return Contributions(
+        codes[:, one], first, (cells % values).astype(np.int32), _summed(place.ravel(), share, cells.size)
+    )
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Meaning:
 class Source:
     """A table that answers queries: the original, or a release."""
 
-    told: Told
+    contributions: Contributions
     columns: Mapping[str, Meaning]
     values: int
     corrected: Callable[[Reals], Reals] = lambda seen: seen
@@ -130,56 +132,58 @@ class Source:
         odds = [column.odds(allowed) for column, allowed in zip(asked, query.allowed, strict=True)]
         starts = np.cumsum([0, *(part.size for part in odds)])[:-1]
         lines = np.array([column.line for column in asked], np.int64)
-        out = Passing(np.empty(self.told.codes.shape[1] + 1, np.int64), np.empty(self.told.codes.shape[1] + 1))
-        found = pass_on(self.told.codes, Odds(lines, starts, np.concatenate(odds)), out)
-        return Passing(out.rows[:found], out.likely[:found])
+        out = Passing(
+            np.empty(self.contributions.codes.shape[1] + 1, np.int64), np.empty(self.contributions.codes.shape[1] + 1)
+        )
+        count = pass_on(self.contributions.codes, Odds(lines, starts, np.concatenate(odds)), out)
+        return Passing(out.rows[:count], out.likely[:count])
 
     def counts(self, query: Query, passing: Passing | None = None) -> Reals:
-        """How many rows of those asked about have each value of the secret."""
+        """How many rows of those asked about have each value of the sensitive attribute."""
         out = np.zeros(self.values)
-        add_up(self.told, passing or self.passing(query), out)
+        add_up(self.contributions, passing or self.passing(query), out)
         return self.corrected(out)
 
     def like(self, other: Source) -> bool:
         """Whether both have the same rows in the same order, but for what these add."""
-        return np.array_equal(self.told.codes, other.told.codes) and all(
+        return np.array_equal(self.contributions.codes, other.contributions.codes) and all(
             column.line == other.columns[name].line and np.array_equal(column.place, other.columns[name].place)
             for name, column in self.columns.items()
         )
 
 
-def original(frame: pl.DataFrame, secret: str) -> Source:
+def original(frame: pl.DataFrame, sensitive: str) -> Source:
     """The table itself."""
-    quasi, size = _quasi(frame, secret), frame[secret].n_unique()
-    return Source(_each_its_own(_lines(frame, quasi), _codes(frame[secret]), size), _exact(frame, quasi), size)
+    quasi, size = _quasi(frame, sensitive), frame[sensitive].n_unique()
+    return Source(_each_its_own(_lines(frame, quasi), _codes(frame[sensitive]), size), _exact(frame, quasi), size)
 
 
-def of_release(release: Release, frame: pl.DataFrame, secret: str) -> Source:
+def of_release(release: Release, frame: pl.DataFrame, sensitive: str) -> Source:
     """A release; values of its attributes are known by their places among those of the original."""
     places = {name: frame[name].unique().sort() for name in frame.columns}
-    quasi, size, estimator = _quasi(frame, secret), places[secret].len(), estimator_of(release)
+    quasi, size, estimator = _quasi(frame, sensitive), places[sensitive].len(), estimator_of(release)
     assert isinstance(estimator, (Candidates, Grouped))
     rows = estimator.rows
     lines = [rows.line_of[name] for name in quasi]
     columns = {name: _meaning(i, rows, name, places[name]) for i, name in enumerate(quasi)}
     if isinstance(estimator, Candidates):
-        drawn = estimator.drawn[secret]
-        sets = _placed(drawn.design.series, places[secret])[drawn.sets]
+        drawn = estimator.drawn[sensitive]
+        sets = _placed(drawn.design.series, places[sensitive])[drawn.sets]
         row = np.repeat(np.arange(len(sets)), sets.shape[1])
-        told = told_by(rows.codes[lines], row, sets.ravel(), np.ones(sets.size), size)
-        return Source(told, columns, size, _correction(drawn.design))
-    if secret in rows.columns:
-        own = _meaning(0, rows, secret, places[secret]).only[rows.codes[rows.line_of[secret]]]
+        published = contributions_by(rows.codes[lines], row, sets.ravel(), np.ones(sets.size), size)
+        return Source(published, columns, size, _correction(drawn.design))
+    if sensitive in rows.columns:
+        own = _meaning(0, rows, sensitive, places[sensitive]).only[rows.codes[rows.line_of[sensitive]]]
         return Source(_each_its_own(rows.codes[lines], own, size), columns, size)
-    (block,) = estimator.blocks((secret,))
-    groups, held = block.groups, np.diff(block.starts)
-    value = _meaning(0, block.values, secret, places[secret]).only[block.values.codes[0]]
-    share = block.counts / np.repeat(groups.sizes, held)
+    (block,) = estimator.blocks((sensitive,))
+    groups, distinct = block.groups, np.diff(block.starts)
+    value = _meaning(0, block.values, sensitive, places[sensitive]).only[block.values.codes[0]]
+    share = block.counts / np.repeat(groups.sizes, distinct)
     of_row = np.repeat(np.arange(groups.count), groups.sizes)
-    row = np.repeat(np.arange(of_row.size), held[of_row])
-    within = np.arange(row.size) - np.repeat(np.cumsum(held[of_row]) - held[of_row], held[of_row])
+    row = np.repeat(np.arange(of_row.size), distinct[of_row])
+    within = np.arange(row.size) - np.repeat(np.cumsum(distinct[of_row]) - distinct[of_row], distinct[of_row])
     entry = block.starts[of_row][row] + within
-    return Source(told_by(groups.codes[lines], row, value[entry], share[entry], size), columns, size)
+    return Source(contributions_by(groups.codes[lines], row, value[entry], share[entry], size), columns, size)
 
 
 class Errors(NamedTuple):
@@ -193,12 +197,12 @@ class Errors(NamedTuple):
 def errors(true: Source, sources: Mapping[str, Source], asked: Sequence[Query]) -> dict[str, Errors]:
     """How far off each source is; `tp, own total` divides by its own number of people, which tp has to estimate.
 
-    `totals` answers as if quasi values and secrets had been published apart: everybody is taken to be like all. `even`
-    takes all values to be equally common.
+    `totals` answers as if quasi-identifiers and sensitive values had been published apart: everybody is taken to be
+    like all. `even` takes all values to be equally common.
     """
     alike = {name for name, source in sources.items() if source.like(true)}
-    overall = np.bincount(true.told.value, true.told.share, true.values)
-    found: dict[str, list[float]] = {name: [] for name in (*sources, *([OWN] if "tp" in sources else []), *BLIND)}
+    overall = np.bincount(true.contributions.value, true.contributions.share, true.values)
+    squared: dict[str, list[float]] = {name: [] for name in (*sources, *([OWN] if "tp" in sources else []), *BASELINES)}
     for query in asked:
         passing = true.passing(query)
         counts = true.counts(query, passing)
@@ -207,13 +211,13 @@ def errors(true: Source, sources: Mapping[str, Source], asked: Sequence[Query]) 
             continue
         for name, source in sources.items():
             estimated = source.counts(query, passing if name in alike else None)
-            found[name].append(squared_error(counts, estimated))
+            squared[name].append(squared_error(counts, estimated))
             if name == "tp":
                 total = estimated.sum()
-                found[OWN].append(squared_error(counts, estimated * (people / total if total else 0.0)))
-        found["totals"].append(squared_error(counts, overall * (people / overall.sum())))
-        found["even"].append(squared_error(counts, np.full(counts.size, people / counts.size)))
-    return {name: Errors(float(np.mean(all_)), float(np.median(all_)), len(all_)) for name, all_ in found.items()}
+                squared[OWN].append(squared_error(counts, estimated * (people / total if total else 0.0)))
+        squared["totals"].append(squared_error(counts, overall * (people / overall.sum())))
+        squared["even"].append(squared_error(counts, np.full(counts.size, people / counts.size)))
+    return {name: Errors(float(np.mean(all_)), float(np.median(all_)), len(all_)) for name, all_ in squared.items()}
 
 
 def _summed(place: Ints, share: Reals, size: int) -> Reals:
@@ -224,7 +228,7 @@ def _correction(design: Design) -> Callable[[Reals], Reals]:
     """From how many sets hold each value to how many rows have it: what `Design.shares` does."""
     if design.counts is None:
         return partial(_uniformly, design.l, design.rate)
-    return partial(np.matmul, np.linalg.inv(design.held))
+    return partial(np.matmul, np.linalg.inv(design.membership))
 
 
 def _uniformly(l: int, rate: float, seen: Reals) -> Reals:
@@ -232,14 +236,14 @@ def _uniformly(l: int, rate: float, seen: Reals) -> Reals:
     return corrected
 
 
-def _each_its_own(codes: npt.NDArray[np.int32], own: Ints, values: int) -> Told:
+def _each_its_own(codes: npt.NDArray[np.int32], own: Ints, values: int) -> Contributions:
     """Every row adds 1 to one value."""
-    return told_by(codes, np.arange(own.size), own, np.ones(own.size), values)
+    return contributions_by(codes, np.arange(own.size), own, np.ones(own.size), values)
 
 
-def _quasi(frame: pl.DataFrame, secret: str) -> list[str]:
+def _quasi(frame: pl.DataFrame, sensitive: str) -> list[str]:
     """The order of lines of codes, in the original and in releases."""
-    return sorted(name for name in frame.columns if name != secret)
+    return sorted(name for name in frame.columns if name != sensitive)
 
 
 def _lines(frame: pl.DataFrame, names: Sequence[str]) -> npt.NDArray[np.int32]:
@@ -264,8 +268,8 @@ def _placed(values: pl.Series, among: pl.Series) -> Ints:
     return values.cast(pl.String).cast(pl.Enum(among)).to_physical().cast(pl.Int64).to_numpy()
 
 
-def _meaning(line: int, rows: Coded, name: str, among: pl.Series) -> Meaning:
+def _meaning(line: int, rows: CodedColumns, name: str, among: pl.Series) -> Meaning:
     """What the codes of a published column stand for; `line` is where they will be."""
-    found = members(rows.columns[name])
-    code = found["code"].to_numpy().astype(np.int64)
-    return Meaning(line, int(code.max()) + 1, code, _placed(found["value"], among), found["share"].to_numpy())
+    meanings = members(rows.columns[name])
+    code = meanings["code"].to_numpy().astype(np.int64)
+    return Meaning(line, int(code.max()) + 1, code, _placed(meanings["value"], among), meanings["share"].to_numpy())

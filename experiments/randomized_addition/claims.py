@@ -8,7 +8,7 @@ from itertools import pairwise
 import polars as pl
 
 from experiments.randomized_addition.measure import DEFAULT_QD, DEFAULT_S, SHAPES
-from pluralis.reproduce.paper import Case, Claim, Printed, Results
+from experiments.reproduce.paper import Case, Claim, Printed, Results
 
 NEAR = 0.1  # "almost the same" as a formula
 ALIKE = 2.0  # "almost the same" as another method: within this factor; "much fewer": by this factor
@@ -33,8 +33,8 @@ def short(value: float) -> str:
 
 def mse(rows: pl.DataFrame, method: str) -> float | None:
     """The error of a method at one point; None where it refused."""
-    found = rows.filter(method=method)["mse"]
-    return found[0] if found.len() else None
+    errors = rows.filter(method=method)["mse"]
+    return errors[0] if errors.len() else None
 
 
 def steps(name: str, xs: Sequence[float], ys: Sequence[float], *, up: bool, what: str) -> Iterator[Case]:
@@ -63,15 +63,17 @@ def panel(results: Results, name: str, by: str, shape: str = "uniform") -> pl.Da
     return results["analysis"].filter(PANELS[name], shape=shape).sort(by)
 
 
-def trend(name: str, by: str, *, up: bool, what: str, said: str = "") -> Check:
+def trend(name: str, by: str, *, up: bool, what: str, prefix: str = "") -> Check:
     """Eq. 19 and what was simulated along one axis of Figure 1."""
 
     def check(results: Results, _: Printed) -> Iterator[Case]:
         rows = panel(results, name, by)
-        yield from steps(f"{said}eq. 19", rows[by].to_list(), rows["eq19"].to_list(), up=up, what=what)
+        yield from steps(f"{prefix}eq. 19", rows[by].to_list(), rows["eq19"].to_list(), up=up, what=what)
         for shape in SHAPES:
             rows = panel(results, name, by, shape)
-            yield from steps(f"{said}{NAMES[shape]}", rows[by].to_list(), rows["simulated"].to_list(), up=up, what=what)
+            yield from steps(
+                f"{prefix}{NAMES[shape]}", rows[by].to_list(), rows["simulated"].to_list(), up=up, what=what
+            )
 
     return check
 
@@ -91,8 +93,8 @@ def steeper(results: Results, _: Printed) -> Iterator[Case]:
     yield Case(rises[-1] > rises[-2], f"20 values, l = {ls[-2]} to {ls[-1]}: times {rises[-1]:.2g}")
     for source in ("eq19", "simulated"):
         small, large = many[source][-1], few[source][-1]
-        said = "eq. 19" if source == "eq19" else "simulated"
-        yield Case(small < large / 10, f"{said}, l = 18: {short(small)} for 100 values, {short(large)} for 20")
+        words = "eq. 19" if source == "eq19" else "simulated"
+        yield Case(small < large / 10, f"{words}, l = 18: {short(small)} for 100 values, {short(large)} for 20")
 
 
 def relative_to_rows(results: Results, _: Printed) -> Iterator[Case]:
@@ -100,26 +102,28 @@ def relative_to_rows(results: Results, _: Printed) -> Iterator[Case]:
         rows = panel(results, "c", "rows", shape)
         times = (rows["rows"] * rows["simulated"]).to_list()
         if times:
-            said = f"{NAMES[shape]}: MSE × N between {min(times):.3g} and {max(times):.3g}"
-            yield Case(max(times) <= (1 + NEAR) * min(times), said)
+            words = f"{NAMES[shape]}: MSE × N between {min(times):.3g} and {max(times):.3g}"
+            yield Case(max(times) <= (1 + NEAR) * min(times), words)
 
 
 def as_analysed(results: Results, _: Printed) -> Iterator[Case]:
     measures = {"simulated": "against the table", "of_population": "against the distribution it is drawn from"}
-    for column, said in measures.items():
+    for column, against in measures.items():
         for shape in SHAPES:
             rows = results["analysis"].filter(shape=shape).with_columns(off=pl.col(column) / pl.col("eq19") - 1)
             if rows.height:
                 worst = rows.sort(pl.col("off").abs()).row(-1, named=True)
-                at = f"|S| = {worst['m']}, l = {worst['l']}, N = {worst['rows']:,}"
-                yield Case(abs(worst["off"]) <= NEAR, f"{NAMES[shape]}, {said}: up to {worst['off']:+.0%} ({at})")
+                setting = f"|S| = {worst['m']}, l = {worst['l']}, N = {worst['rows']:,}"
+                yield Case(
+                    abs(worst["off"]) <= NEAR, f"{NAMES[shape]}, {against}: up to {worst['off']:+.0%} ({setting})"
+                )
 
 
 # Figures 2 to 4 -------------------------------------------------------------------------------------------------------
 
 
 def default(results: Results, *, s: bool = False, l: bool = False) -> pl.DataFrame:
-    """Points with seven quasi attributes and the defaults but for s or l."""
+    """Points with seven quasi-identifiers and the defaults but for s or l."""
     rows = results["workers"].filter(d=7, qd=DEFAULT_QD)
     rows = rows if s else rows.filter(pl.col("s") == DEFAULT_S)
     return rows if l else rows.filter(pl.col("l") == pl.col("data").replace_strict(DEFAULT_L, return_dtype=pl.Int64))
@@ -133,10 +137,10 @@ def dimensions(results: Results) -> pl.DataFrame:
 
 def like_tp(results: Results, _: Printed) -> Iterator[Case]:
     for (data, qd), rows in dimensions(results).filter(d=3).group_by("data", "qd", maintain_order=True):
-        mine, tp = mse(rows, "uniform"), mse(rows, "tp")
-        if mine and tp:
-            said = f"{data}-3, qd = {qd}: {short(mine)} against tp's {short(tp)}"
-            yield Case(max(mine, tp) <= ALIKE * min(mine, tp), said)
+        own, tp = mse(rows, "uniform"), mse(rows, "tp")
+        if own and tp:
+            words = f"{data}-3, qd = {qd}: {short(own)} against tp's {short(tp)}"
+            yield Case(max(own, tp) <= ALIKE * min(own, tp), words)
 
 
 def much_fewer(results: Results, _: Printed) -> Iterator[Case]:
@@ -153,11 +157,11 @@ def smallest_by_l(results: Results, _: Printed) -> Iterator[Case]:
 
 def _smallest(where: str, rows: pl.DataFrame, factor: float) -> Iterator[Case]:
     """Whether uniform addition errs so many times less than each of its peers that publishes at all."""
-    mine, others = mse(rows, "uniform"), {name: mse(rows, name) for name in PEERS}
+    own, others = mse(rows, "uniform"), {name: mse(rows, name) for name in PEERS}
     known = {name: error for name, error in others.items() if error is not None}
-    if mine is not None and known:
-        said = ", ".join(f"{name} {short(error)}" for name, error in known.items())
-        yield Case(mine * factor < min(known.values()), f"{where}: {short(mine)} against {said}")
+    if own is not None and known:
+        words = ", ".join(f"{name} {short(error)}" for name, error in known.items())
+        yield Case(own * factor < min(known.values()), f"{where}: {short(own)} against {words}")
 
 
 def along(which: str, *, up: bool) -> Check:
@@ -165,8 +169,8 @@ def along(which: str, *, up: bool) -> Check:
 
     def check(results: Results, _: Printed) -> Iterator[Case]:
         rows = default(results, **{which: True}).filter(pl.col("method").is_in(PAPERS), pl.col("mse").is_not_null())
-        for (data, method), mine in rows.sort(which).group_by("data", "method", maintain_order=True):
-            xs, ys = mine[which].to_list(), mine["mse"].to_list()
+        for (data, method), own in rows.sort(which).group_by("data", "method", maintain_order=True):
+            xs, ys = own[which].to_list(), own["mse"].to_list()
             yield from steps(f"{data}, {method}", xs, ys, up=up, what=which)
 
     return check
@@ -178,8 +182,10 @@ def along(which: str, *, up: bool) -> Check:
 def succeeded(results: Results, _: Printed) -> Iterator[Case]:
     for (l,), rows in results["adult"].group_by("l", maintain_order=True):
         done = {name: int(rows.filter(method=name)["done"].sum()) for name in PAPERS}
-        said = f"l = {l}: {done['uniform']} of {rows['secret'].n_unique()} against {done['anatomy']} and {done['tp']}"
-        yield Case(done["uniform"] > max(done["anatomy"], done["tp"]), said)
+        words = (
+            f"l = {l}: {done['uniform']} of {rows['sensitive'].n_unique()} against {done['anatomy']} and {done['tp']}"
+        )
+        yield Case(done["uniform"] > max(done["anatomy"], done["tp"]), words)
 
 
 def sizes(results: Results) -> dict[str, int]:
@@ -189,8 +195,8 @@ def sizes(results: Results) -> dict[str, int]:
 
 def any_database(results: Results, _: Printed) -> Iterator[Case]:
     known = sizes(results)
-    mine = results["adult"].filter(method="uniform")
-    fits = [(done, l < known[secret]) for secret, l, done in mine.select("secret", "l", "done").iter_rows()]
+    own = results["adult"].filter(method="uniform")
+    fits = [(done, l < known[sensitive]) for sensitive, l, done in own.select("sensitive", "l", "done").iter_rows()]
     asked = sum(fit for _, fit in fits)
     done = sum(done for done, fit in fits if fit)
     yield Case(done == asked, f"Adult: {done} of {asked} pairs of attribute and l < |S|")
@@ -200,19 +206,19 @@ def any_database(results: Results, _: Printed) -> Iterator[Case]:
 
 
 def near_all_values(results: Results, _: Printed) -> Iterator[Case]:
-    for secret, size in sizes(results).items():
-        rows = results["adult"].filter(secret=secret, l=size - 1)
-        mine, even = mse(rows, "uniform"), mse(rows, "even")
-        if mine is not None and even is not None:
-            said = f"{secret}, l = {size - 1}: {short(mine)}, {short(even)} if all values were taken to be alike"
-            yield Case(mine < even / 10, said)
+    for sensitive, size in sizes(results).items():
+        rows = results["adult"].filter(sensitive=sensitive, l=size - 1)
+        own, even = mse(rows, "uniform"), mse(rows, "even")
+        if own is not None and even is not None:
+            words = f"{sensitive}, l = {size - 1}: {short(own)}, {short(even)} if all values were taken to be alike"
+            yield Case(own < even / 10, words)
 
 
 def common(results: Results) -> pl.DataFrame:
     """Mean errors by l and method over the attributes that all three methods of the paper publish."""
     rows = results["adult"]
-    every = rows.filter(pl.col("method").is_in(PAPERS)).group_by("secret", "l").agg(pl.col("done").all())
-    kept = rows.join(every.filter("done").select("secret", "l"), on=["secret", "l"], how="semi")
+    every = rows.filter(pl.col("method").is_in(PAPERS)).group_by("sensitive", "l").agg(pl.col("done").all())
+    kept = rows.join(every.filter("done").select("sensitive", "l"), on=["sensitive", "l"], how="semi")
     return kept.group_by("l", "method").agg(pl.col("mse").mean(), pl.len().alias("attributes")).sort("l", "method")
 
 
@@ -223,9 +229,12 @@ def fewer_on_adult(results: Results, _: Printed) -> Iterator[Case]:
 
 def precise(results: Results, _: Printed) -> Iterator[Case]:
     for (sex,), rows in results["relationship"].group_by("sex", maintain_order=True):
-        found = by_sex(rows)
-        said = ", ".join(f"{name} {short(found[name])}" for name in PEERS)
-        yield Case(found["uniform"] < min(found[name] for name in PEERS), f"{sex}: {short(found['uniform'])} ({said})")
+        error_of = by_sex(rows)
+        words = ", ".join(f"{name} {short(error_of[name])}" for name in PEERS)
+        yield Case(
+            error_of["uniform"] < min(error_of[name] for name in PEERS),
+            f"{sex}: {short(error_of['uniform'])} ({words})",
+        )
 
 
 def by_sex(rows: pl.DataFrame) -> dict[str, float]:
@@ -237,21 +246,21 @@ def by_sex(rows: pl.DataFrame) -> dict[str, float]:
 def confidence(results: Results, _: Printed) -> Iterator[Case]:
     rows = results["privacy"].filter(pl.col("what").is_in(["hit", "uniform posterior"]))
     for what, m, l, measured in rows.select("what", "m", "l", "measured").iter_rows():
-        said = "Adult's occupation" if what == "uniform posterior" else f"{m} skewed values"
-        yield Case(measured <= 1.05 / l, f"{said}, l = {l}: {measured:.2f} against {1 / l:.2f}")
+        values = "Adult's occupation" if what == "uniform posterior" else f"{m} skewed values"
+        yield Case(measured <= 1.05 / l, f"{values}, l = {l}: {measured:.2f} against {1 / l:.2f}")
 
 
 ANATOMY = (
     "It holds for OCC. On SAL anatomy is as good: bins of incomes are nearly equal in size, equally full ones give to "
-    "groups in their order here, and half of the groups hold l neighbouring bins. With bins in a drawn order it errs "
+    "groups in their order here, and half of the groups hold l neighboring bins. With bins in a drawn order it errs "
     "two to three times as much, and the claim holds on SAL, too (Figures 2 and 3)."
 )
 CLAIMS = (
     Claim("The MSE tends to decrease with an increase of |S|.", "section 6.1, Figure 1(a)",
           trend("a", "m", up=False, what="|S|")),
     Claim("The MSE of the method increases by increasing l.", "section 6.1, Figure 1(b)",
-          _both(trend("b20", "l", up=True, what="l", said="20 values, "),
-                trend("b100", "l", up=True, what="l", said="100 values, "))),
+          _both(trend("b20", "l", up=True, what="l", prefix="20 values, "),
+                trend("b100", "l", up=True, what="l", prefix="100 values, "))),
     Claim("With l near |S| the MSE increases exponentially; it keeps a small value if l is much less than |S|.",
           "section 6.1, Figure 1(b)", steeper),
     Claim("The MSE is reduced relative to N.", "section 6.1, Figure 1(c)", relative_to_rows),
@@ -263,7 +272,7 @@ CLAIMS = (
           "all values are alike).", "section 6.1", near_all_values,
           why="The error goes with 1/N, and queries about few people make the mean: the median over queries is below a "
               "fiftieth of such a guess's for all four."),
-    Claim("With 3 quasi attributes the MSEs of the method and of TP are almost the same (here: within a factor of 2).",
+    Claim("With 3 quasi-identifiers the MSEs of the method and of TP are almost the same (here: within a factor of 2).",
           "section 6.2, Figure 2", like_tp,
           why="OCC allows no l above 8: at 8 tp moves 29 % of its rows to the residue, 7 % of SAL's. Divided by tp's "
               "own total, its error on SAL-3 is within that factor for both qd."),

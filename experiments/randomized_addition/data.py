@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from experiments.reproduce.paper import Lab
 from pluralis import Key, Policy
 from pluralis.assembling.assembly import assemble
 from pluralis.errors import Infeasible
 from pluralis.estimate.conditions import All, Check
-from pluralis.grouping.plan import Plan
-from pluralis.methods import method_for
+from pluralis.grouping.plan import CandidatesPlan, Plan
+from pluralis.method import method_for
 from pluralis.metrics.workloads import workload
 from pluralis.randomness import Draw
 from pluralis.release.release import Release
-from pluralis.reproduce.paper import Lab
 from pluralis.table.encoding import Table, encode
 from pluralis.table.sources import read_table
 
@@ -41,7 +41,7 @@ QUASI = {
     "education": "Education",
     "work class": "Workclass",
 }  # in the order of Table 6
-SECRETS = {"OCC": "occupation", "SAL": "income", "SAL, mixed": "mixed income"}
+SENSITIVE = {"OCC": "occupation", "SAL": "income", "SAL, mixed": "mixed income"}
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "uniform": {"method": "randomized-addition", "variant": "paper", "options": {"claim": "set-size"}},
     "calibrated": {"method": "randomized-addition", "options": {"claim": "set-size"}},  # also where values are rare
@@ -78,11 +78,11 @@ def binned(values: npt.NDArray[Any], bins: int) -> npt.NDArray[np.int64]:
     [0, 1, 1, 1, 2, 2]
     """
     different, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    bin_of, current, held, left = np.empty(different.size, np.int64), 0, 0, values.size
+    bin_of, current, inside, left = np.empty(different.size, np.int64), 0, 0, values.size
     for i, count in enumerate(counts.tolist()):
-        if held and current < bins - 1 and held + count / 2 > (left + held) / (bins - current):
-            current, held = current + 1, 0
-        bin_of[i], held, left = current, held + count, left - count
+        if inside and current < bins - 1 and inside + count / 2 > (left + inside) / (bins - current):
+            current, inside = current + 1, 0
+        bin_of[i], inside, left = current, inside + count, left - count
     return bin_of[place.ravel()]
 
 
@@ -94,7 +94,7 @@ def adult(lab: Lab) -> pl.DataFrame:
 
 def table_of(name: str, d: int, lab: Lab) -> pl.DataFrame:
     """OCC-d or SAL-d; Adult has all of its attributes."""
-    return adult(lab) if name == "Adult" else acs(lab).select(*list(QUASI)[:d], SECRETS[name])
+    return adult(lab) if name == "Adult" else acs(lab).select(*list(QUASI)[:d], SENSITIVE[name])
 
 
 def key_of(number: int) -> Key:
@@ -102,15 +102,17 @@ def key_of(number: int) -> Key:
     return Key(hashlib.blake2b(f"randomized addition {number}".encode(), digest_size=32).digest())
 
 
-def policy_of(columns: Sequence[str], secret: str, l: int, how: Mapping[str, Any]) -> Policy:
-    attributes: dict[str, Any] = {name: {"role": "quasi", "case": "keep"} for name in columns if name != secret}
-    attributes[secret] = {"role": "sensitive", "l": l, "case": "keep"}
-    return Policy.of({"version": 1, "attributes": attributes, "others": "drop", "publish": dict(how)})
+def policy_of(columns: Sequence[str], sensitive: str, l: int, how: Mapping[str, Any]) -> Policy:
+    attributes: dict[str, Any] = {name: {"role": "quasi", "case": "keep"} for name in columns if name != sensitive}
+    attributes[sensitive] = {"role": "sensitive", "l": l, "case": "keep"}
+    return Policy.from_dict(
+        {"version": 1, "attributes": attributes, "others": "drop", "publish": dict(how), "accept": ["set-size"]}
+    )
 
 
-def encoded(frame: pl.DataFrame, secret: str) -> Table:
+def encoded(frame: pl.DataFrame, sensitive: str) -> Table:
     """A table as methods see it, which is the same for all of them, and for every l."""
-    return encode(frame, policy_of(frame.columns, secret, 2, METHODS["uniform"]))
+    return encode(frame, policy_of(frame.columns, sensitive, 2, METHODS["uniform"]))
 
 
 class Planned(NamedTuple):
@@ -119,10 +121,16 @@ class Planned(NamedTuple):
     plan: Plan
     release: Callable[[], Release]
 
+    @property
+    def drawn(self) -> CandidatesPlan:
+        """The plan of a method that draws sets."""
+        assert isinstance(self.plan, CandidatesPlan)
+        return self.plan
 
-def planned(table: Table, secret: str, l: int, method: str, key: Key) -> Planned | None:
+
+def planned(table: Table, sensitive: str, l: int, method: str, key: Key) -> Planned | None:
     """A method's plan; None where it refuses."""
-    policy = policy_of(list(table.columns), secret, l, METHODS[method])
+    policy = policy_of(list(table.columns), sensitive, l, METHODS[method])
     chosen, draw = method_for(policy), Draw(key)
     try:
         plan = chosen.plan(table, policy, draw)
@@ -132,15 +140,15 @@ def planned(table: Table, secret: str, l: int, method: str, key: Key) -> Planned
 
 
 @lru_cache(maxsize=1)
-def queries(name: str, d: int, secret: str, number: int, qd: int, s: float, lab: Lab) -> tuple[Query, ...]:
-    """Random queries by eq. 20 on `qd` quasi attributes; what they ask of the secret is all of its values."""
+def queries(name: str, d: int, sensitive: str, number: int, qd: int, s: float, lab: Lab) -> tuple[Query, ...]:
+    """Random queries by eq. 20 on `qd` quasi-identifiers; of the sensitive attribute they ask for all values."""
     frame = table_of(name, d, lab)
     values = {column: frame[column].unique().sort().to_list() for column in frame.columns}
-    place = {column: {value: i for i, value in enumerate(mine)} for column, mine in values.items()}
+    place = {column: {value: i for i, value in enumerate(domain)} for column, domain in values.items()}
     asked = []
-    for query in workload(values, secret, queries=number, dimensions=qd, selectivity=s):
+    for query in workload(values, sensitive, queries=number, dimensions=qd, selectivity=s):
         assert isinstance(query, All)
-        checks = [part for part in query.parts if isinstance(part, Check) and part.attribute != secret]
+        checks = [part for part in query.parts if isinstance(part, Check) and part.attribute != sensitive]
         allowed = []
         for check in checks:
             marked = np.zeros(len(values[check.attribute]), np.bool_)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from experiments.randomized_addition.claims import NAMES, common, default, dimensions, panel
-from pluralis.report.lines import Line, Panel
-from pluralis.reproduce.paper import Figure, Number, Printed, Results
+from experiments.reproduce.line_figures import Line, Panel
+from experiments.reproduce.paper import Figure, Number, Printed, Results
 
 LABELS = {
     "uniform": "uniform addition (paper)",
@@ -29,7 +29,16 @@ VALUES = ("Husband", "Wife", "Own-child", "Unmarried", "Not-in-family", "Other-r
 
 
 def figures(results: Results, _: Printed) -> Iterator[Figure]:
-    yield Figure(
+    yield _error_in_theory(results)
+    yield _error_by_dimensionality(results)
+    yield _error_by_l(results)
+    yield _error_by_selectivity(results)
+    yield _adult_by_attribute(results)
+    yield _relationship_by_sex(results)
+
+
+def _error_in_theory(results: Results) -> Figure:
+    return Figure(
         "figure1",
         "Figure 1: error by |S|, l and N",
         [
@@ -42,8 +51,11 @@ def figures(results: Results, _: Printed) -> Iterator[Figure]:
         "table; all three lie on the exact form. Calibrated addition publishes Gaussian values as far as it can: a "
         "point is missing where a value is too common for 1/l, or too rare.",
     )
+
+
+def _error_by_dimensionality(results: Results) -> Figure:
     by_d = dimensions(_with_mixed(results)).sort("d", "data")
-    yield Figure(
+    return Figure(
         "figure2",
         "Figure 2: error by query dimensionality",
         [
@@ -53,9 +65,13 @@ def figures(results: Results, _: Printed) -> Iterator[Figure]:
             )
         ],
         "OCC on the left, SAL on the right. Means over 1,000 queries. *tp, of its own total* divides by the number of "
-        "people that tp estimates; *totals alone* is what is known if quasi values and secrets were published apart.",
+        "people that tp estimates; *totals alone* is what is known if quasi-identifiers and "
+        "sensitive values were published apart.",
     )
-    yield Figure(
+
+
+def _error_by_l(results: Results) -> Figure:
+    return Figure(
         "figure3",
         "Figure 3: error by l",
         [
@@ -65,25 +81,34 @@ def figures(results: Results, _: Printed) -> Iterator[Figure]:
         "Lines of calibrated addition, anatomy and tp end on the left at l = 8: the commonest group of occupations has "
         "11.7 % of the people.",
     )
-    yield Figure(
+
+
+def _error_by_selectivity(results: Results) -> Figure:
+    return Figure(
         "figure4",
         "Figure 4: error by selectivity",
         [
-            _panel(rows.filter(inside), f"{LETTERS[str(data)]} {data}-7, {said}", "s", "expected query selectivity s")
-            for inside, said in ((pl.col("s") <= 0.1, "around the default"), (pl.col("s") >= 0.4, "as printed"))
+            _panel(rows.filter(inside), f"{LETTERS[str(data)]} {data}-7, {which}", "s", "expected query selectivity s")
+            for inside, which in ((pl.col("s") <= 0.1, "around the default"), (pl.col("s") >= 0.4, "as printed"))
             for (data,), rows in default(results, s=True).group_by("data", maintain_order=True)
         ],
         "The text prints s from 0.4 to 1.0; the default of 0.07 lies outside. Both ranges are here. At s = 1 a query "
         "asks about everybody, and all but the two additions are exact: 0, which is not on this axis.",
     )
-    yield Figure(
+
+
+def _adult_by_attribute(results: Results) -> Figure:
+    return Figure(
         "figure5",
-        "Figure 5: Adult, 15 attributes in turn as the secret",
+        "Figure 5: Adult, 15 attributes in turn as the sensitive one",
         [*_adult(results)],
         "(a) Anatomy and tp publish the same attributes. (b) is the mean over these. Calibrated addition takes up to "
         "2,000 values and refuses fnlwgt, so that its mean is over the others: from l = 8 on over age alone.",
     )
-    yield Figure(
+
+
+def _relationship_by_sex(results: Results) -> Figure:
+    return Figure(
         "figure6",
         "Figure 6: relationship by sex, l = 2",
         [_by_sex(results, method, f"({letter}) {LABELS[method]}") for letter, method in DIAGRAMS.items()],
@@ -98,16 +123,18 @@ def _analysis(results: Results, name: str, title: str, by: str, axis: str, *, lo
     rows = panel(results, name, by)
     lines = [_line("eq. 19", rows, by, "eq19", 3, printed=True), _line("exact", rows, by, "exact", 5)]
     for shape, number in SIMULATED.items():
-        mine = panel(results, name, by, shape)
-        lines.append(_line(f"simulated, {NAMES[shape]}", mine, by, "simulated", number))
+        simulated = panel(results, name, by, shape)
+        lines.append(_line(f"simulated, {NAMES[shape]}", simulated, by, "simulated", number))
     lines.append(_line("calibrated, Gaussian", panel(results, name, by, "gaussian"), by, "calibrated", 1))
     return Panel(title, axis, MSE, lines, log=True, log_x=log_x)
 
 
 def _panel(rows: pl.DataFrame, title: str, by: str, axis: str) -> Panel:
-    mine = {method: rows.filter(method=method).sort(by) for method in LABELS}
+    rows_of = {method: rows.filter(method=method).sort(by) for method in LABELS}
     lines = [
-        _line(LABELS[method], mine[method], by, "mse", NUMBERS[method]) for method in LABELS if mine[method].height
+        _line(LABELS[method], rows_of[method], by, "mse", NUMBERS[method])
+        for method in LABELS
+        if rows_of[method].height
     ]
     return Panel(title, axis, MSE, lines, log=True)
 
@@ -127,8 +154,8 @@ def _line(label: str, rows: pl.DataFrame, x: str, y: str, number: int, *, printe
 def _adult(results: Results) -> Iterator[Panel]:
     rows, lines = results["adult"], []
     for method in ("uniform", "calibrated", "anatomy", "tp"):
-        mine = rows.filter(method=method).group_by("l").agg(pl.col("done").mean()).sort("l")
-        lines.append(Line(LABELS[method], mine["l"].to_list(), mine["done"].to_list(), NUMBERS[method]))
+        own = rows.filter(method=method).group_by("l").agg(pl.col("done").mean()).sort("l")
+        lines.append(Line(LABELS[method], own["l"].to_list(), own["done"].to_list(), NUMBERS[method]))
     yield Panel("(a) success ratio", "l", "share of attributes that can be published", lines)
     yield _panel(common(results), "(b) mean error", "l", "l")
 
@@ -136,11 +163,13 @@ def _adult(results: Results) -> Iterator[Panel]:
 def _by_sex(results: Results, method: str, title: str) -> Panel:
     rows = results["relationship"].filter(method=method)
     mean = rows.group_by("sex", "value").agg(pl.col("true", "share").mean())
-    found = {(sex, value): both for sex, value, *both in mean.iter_rows()}
+    shares = {(sex, value): both for sex, value, *both in mean.iter_rows()}
     xs = list(range(1, len(VALUES) + 1))
     lines = [
-        Line(f"{said}, {'men' if sex == 'Male' else 'women'}", xs, [found[sex, value][i] for value in VALUES], number)
-        for i, said, numbers in ((0, "original", (6, 4)), (1, "estimated", (0, 1)))
+        Line(
+            f"{source}, {'men' if sex == 'Male' else 'women'}", xs, [shares[sex, value][i] for value in VALUES], number
+        )
+        for i, source, numbers in ((0, "original", (6, 4)), (1, "estimated", (0, 1)))
         for sex, number in zip(("Male", "Female"), numbers, strict=True)
     ]
     return Panel(title, "relationship (by number, see below)", "share of people", lines, log=False, low=None)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from experiments.randomized_addition.asking import BLIND, OWN, Errors, Source, errors, of_release, original
+from experiments.randomized_addition.asking import BASELINES, OWN, Errors, Source, errors, of_release, original
 from experiments.randomized_addition.data import (
     METHODS,
     QUASI,
-    SECRETS,
+    SENSITIVE,
     TRAINING,
     acs,
     adult,
@@ -24,11 +24,11 @@ from experiments.randomized_addition.data import (
     queries,
     table_of,
 )
+from experiments.reproduce.paper import Lab, Point, Value
 from pluralis.estimate import crosstab
 from pluralis.grouping.addition import Design, posteriors
-from pluralis.kernels.addition import uniform_sets
+from pluralis.method.randomized_addition import drawn_sets
 from pluralis.metrics.workloads import expected_squared_error, papers_squared_error, squared_error
-from pluralis.reproduce.paper import Lab, Point, Value
 from pluralis.table.encoding import Table
 from pluralis.table.sources import read_table
 
@@ -66,9 +66,9 @@ def analysis(point: Point, lab: Lab) -> Rows:
     for run in range(runs):
         codes = rng.choice(m, rows, p=shares).astype(np.int32)
         words = rng.integers(0, 2**64, rows, dtype=np.uint64)
-        found = design.shares(uniform_sets(codes, words, np.uint64(run), np.uint64(7), m, l))
-        of_table.append(squared_error(np.bincount(codes, minlength=m).astype(np.float64), found * rows))
-        of_all.append(squared_error(shares, found))
+        estimated = design.shares(drawn_sets(design, codes, words, (np.uint64(run), np.uint64(7))))
+        of_table.append(squared_error(np.bincount(codes, minlength=m).astype(np.float64), estimated * rows))
+        of_all.append(squared_error(shares, estimated))
     yield {
         "eq19": papers_squared_error(m, l, rows),
         "exact": expected_squared_error(m, l, rows),
@@ -81,50 +81,50 @@ def analysis(point: Point, lab: Lab) -> Rows:
 
 def _calibrated(rng: np.random.Generator, shares: Reals, rows: int, l: int, releases: int) -> float | None:
     """The error of calibrated addition, given the table; None where it refuses one of the tables."""
-    found = []
+    errors = []
     for release in range(releases):
         codes = rng.choice(shares.size, rows, p=shares)
         frame = pl.DataFrame({"id": np.arange(rows), "x": codes}).select(pl.all().cast(pl.String))
         decided = planned(encoded(frame, "x"), "x", l, "calibrated", key_of(release))
         if decided is None:
             return None
-        design = decided.plan.designs["x"]
+        design = decided.drawn.designs["x"]
         estimated = np.zeros(shares.size)  # of values that no row has nothing is published
-        estimated[[int(value) for value in design.values]] = design.shares(decided.plan.sets["x"]) * rows
-        found.append(squared_error(np.bincount(codes, minlength=shares.size).astype(np.float64), estimated))
-    return float(np.mean(found))
+        estimated[[int(value) for value in design.values]] = design.shares(decided.drawn.sets["x"]) * rows
+        errors.append(squared_error(np.bincount(codes, minlength=shares.size).astype(np.float64), estimated))
+    return float(np.mean(errors))
 
 
 def workers(point: Point, lab: Lab) -> Rows:
     """Figures 2 to 4: the mean of eq. 2 over 1,000 queries, for each method."""
     data, d, l = str(point["data"]), number_of(point, "d"), number_of(point, "l")
-    asked = queries(data, d, SECRETS[data], 100 if lab.quick else 1_000, number_of(point, "qd"), _s(point), lab)
-    sources = _sources(data, d, SECRETS[data], l, lab)
-    yield from _rows(errors(_original(data, d, SECRETS[data], lab)[1], sources, asked))
+    asked = queries(data, d, SENSITIVE[data], 100 if lab.quick else 1_000, number_of(point, "qd"), _s(point), lab)
+    sources = _sources(data, d, SENSITIVE[data], l, lab)
+    yield from _rows(errors(_original(data, d, SENSITIVE[data], lab)[1], sources, asked))
 
 
 def mixed(point: Point, lab: Lab) -> Rows:
     """Anatomy on SAL, its bins named in a drawn order, so that bins of equal size do not give to groups by income."""
-    d, secret = number_of(point, "d"), SECRETS["SAL, mixed"]
-    asked = queries("SAL, mixed", d, secret, 100 if lab.quick else 1_000, number_of(point, "qd"), _s(point), lab)
+    d, sensitive = number_of(point, "d"), SENSITIVE["SAL, mixed"]
+    asked = queries("SAL, mixed", d, sensitive, 100 if lab.quick else 1_000, number_of(point, "qd"), _s(point), lab)
     source = _mixed(d, number_of(point, "l"), lab)
-    yield from _rows(errors(_original("SAL, mixed", d, secret, lab)[1], {"anatomy": source}, asked), ["anatomy"])
+    yield from _rows(errors(_original("SAL, mixed", d, sensitive, lab)[1], {"anatomy": source}, asked), ["anatomy"])
 
 
 @lru_cache(maxsize=1)
 def _mixed(d: int, l: int, lab: Lab) -> Source:
-    data, secret = "SAL, mixed", SECRETS["SAL, mixed"]
-    decided = planned(_original(data, d, secret, lab)[0], secret, l, "anatomy", key_of(0))
+    data, sensitive = "SAL, mixed", SENSITIVE["SAL, mixed"]
+    decided = planned(_original(data, d, sensitive, lab)[0], sensitive, l, "anatomy", key_of(0))
     assert decided is not None
-    return of_release(decided.release(), table_of(data, d, lab), secret)
+    return of_release(decided.release(), table_of(data, d, lab), sensitive)
 
 
 def on_adult(point: Point, lab: Lab) -> Rows:
-    """Figure 5: whether each method publishes Adult with one attribute as its secret, and the mean of eq. 2."""
-    secret, l = str(point["secret"]), number_of(point, "l")
-    sources = _sources("Adult", 0, secret, l, lab)
-    asked = queries("Adult", 0, secret, 50 if lab.quick else 300, DEFAULT_QD, DEFAULT_S, lab)
-    yield from _rows(errors(_original("Adult", 0, secret, lab)[1], sources, asked) if sources else {})
+    """Figure 5: whether each method publishes Adult with one attribute as the sensitive one, and the mean of eq. 2."""
+    sensitive, l = str(point["sensitive"]), number_of(point, "l")
+    sources = _sources("Adult", 0, sensitive, l, lab)
+    asked = queries("Adult", 0, sensitive, 50 if lab.quick else 300, DEFAULT_QD, DEFAULT_S, lab)
+    yield from _rows(errors(_original("Adult", 0, sensitive, lab)[1], sources, asked) if sources else {})
 
 
 def _s(point: Point) -> float:
@@ -132,43 +132,45 @@ def _s(point: Point) -> float:
 
 
 @lru_cache(maxsize=1)
-def _original(data: str, d: int, secret: str, lab: Lab) -> tuple[Table, Source]:
+def _original(data: str, d: int, sensitive: str, lab: Lab) -> tuple[Table, Source]:
     """A table as methods see it, and as a source."""
     frame = table_of(data, d, lab)
-    return encoded(frame, secret), original(frame, secret)
+    return encoded(frame, sensitive), original(frame, sensitive)
 
 
 @lru_cache(maxsize=1)
-def _sources(data: str, d: int, secret: str, l: int, lab: Lab) -> dict[str, Source]:
+def _sources(data: str, d: int, sensitive: str, l: int, lab: Lab) -> dict[str, Source]:
     """A release of each method that makes one."""
-    table, frame = _original(data, d, secret, lab)[0], table_of(data, d, lab)
-    decided = {method: planned(table, secret, l, method, key_of(0)) for method in METHODS}
-    return {name: of_release(each.release(), frame, secret) for name, each in decided.items() if each}
+    table, frame = _original(data, d, sensitive, lab)[0], table_of(data, d, lab)
+    decided = {method: planned(table, sensitive, l, method, key_of(0)) for method in METHODS}
+    return {name: of_release(each.release(), frame, sensitive) for name, each in decided.items() if each}
 
 
-def _rows(found: Mapping[str, Errors], methods: Sequence[str] = (*METHODS, OWN, *BLIND)) -> Rows:
+def _rows(errors: Mapping[str, Errors], methods: Sequence[str] = (*METHODS, OWN, *BASELINES)) -> Rows:
     for method in methods:
-        mine = found.get(method)
+        own = errors.get(method)
         yield {
             "method": method,
-            "done": mine is not None,
-            "mse": mine.mean if mine else None,
-            "median": mine.median if mine else None,
-            "queries": mine.queries if mine else 0,
+            "done": own is not None,
+            "mse": own.mean if own else None,
+            "median": own.median if own else None,
+            "queries": own.queries if own else 0,
         }
 
 
 def relationship(point: Point, lab: Lab) -> Rows:
     """Figure 6: the share of each value among men and women, as published with l = 2 under one key."""
-    frame, secret = adult(lab), "relationship"
-    true = frame.group_by("sex", secret).len().with_columns(share=pl.col("len") / pl.col("len").sum().over("sex"))
+    frame, sensitive = adult(lab), "relationship"
+    true = frame.group_by("sex", sensitive).len().with_columns(share=pl.col("len") / pl.col("len").sum().over("sex"))
     people = dict(frame["sex"].value_counts().iter_rows())
-    coded = encoded(frame, secret)
+    coded = encoded(frame, sensitive)
     for method in METHODS:
-        decided = planned(coded, secret, number_of(point, "l"), method, key_of(number_of(point, "key")))
+        decided = planned(coded, sensitive, number_of(point, "l"), method, key_of(number_of(point, "key")))
         assert decided is not None
-        table = crosstab(decided.release(), "sex", secret).join(true, on=["sex", secret], how="left")
-        for sex, value, count, share in table.select("sex", secret, "value", "share").sort("sex", secret).iter_rows():
+        table = crosstab(decided.release(), "sex", sensitive).join(true, on=["sex", sensitive], how="left")
+        for sex, value, count, share in (
+            table.select("sex", sensitive, "value", "share").sort("sex", sensitive).iter_rows()
+        ):
             yield {"method": method, "sex": sex, "value": value, "share": count / people[sex], "true": share or 0.0}
 
 
@@ -199,12 +201,16 @@ def _skewed(m: int, rows: int = 20_000) -> pl.DataFrame:
     return pl.DataFrame({"id": np.arange(rows), "x": codes}).select(pl.all().cast(pl.String))
 
 
-def _guessed(frame: pl.DataFrame, secret: str, l: int, method: str) -> float:
+def _guessed(frame: pl.DataFrame, sensitive: str, l: int, method: str) -> float:
     """How often the likeliest value of a set is the true one, to whoever knows how common values are."""
-    table = encoded(frame, secret)
-    decided = planned(table, secret, l, method, key_of(0))
+    table = encoded(frame, sensitive)
+    decided = planned(table, sensitive, l, method, key_of(0))
     assert decided is not None
-    design, sets, codes = decided.plan.designs[secret], decided.plan.sets[secret], table.columns[secret].codes
+    design, sets, codes = (
+        decided.drawn.designs[sensitive],
+        decided.drawn.sets[sensitive],
+        table.columns[sensitive].codes,
+    )
     shares = np.bincount(codes, minlength=design.m) / codes.size
     likely = posteriors(sets.astype(np.int64), shares, design.weight)
     guess = np.take_along_axis(sets, likely.argmax(axis=1)[:, None], axis=1)[:, 0]
@@ -214,14 +220,14 @@ def _guessed(frame: pl.DataFrame, secret: str, l: int, method: str) -> float:
 def _condition(frame: pl.DataFrame, l: int) -> float:
     decided = planned(encoded(frame, "occupation"), "occupation", l, "calibrated", key_of(0))
     assert decided is not None
-    return float(np.linalg.cond(decided.plan.designs["occupation"].held))
+    return float(np.linalg.cond(decided.drawn.designs["occupation"].membership))
 
 
 def _known_after_two(frame: pl.DataFrame, l: int) -> float:
     """The share of rows whose two sets, drawn under two keys, have one value in common."""
     table = encoded(frame, "x")
     drawn = [planned(table, "x", l, "uniform", key_of(number)) for number in (0, 1)]
-    first, second = (decided.plan.sets["x"] for decided in drawn if decided is not None)
+    first, second = (decided.drawn.sets["x"] for decided in drawn if decided is not None)
     return float(((first[:, :, None] == second[:, None, :]).sum(axis=(1, 2)) == 1).mean())
 
 
@@ -229,9 +235,10 @@ def _seeds(m: int, l: int, rows: int) -> int:
     """How many seeds of 0 … 9,999 give the sets that one of them gave."""
     codes = np.arange(rows, dtype=np.int32) % m
     words = np.arange(rows, dtype=np.uint64)
-    secret = uniform_sets(codes, words, np.uint64(7_341), np.uint64(0), m, l)
-    sets = (uniform_sets(codes, words, np.uint64(seed), np.uint64(0), m, l) for seed in range(10_000))
-    return sum(bool((drawn == secret).all()) for drawn in sets)
+    design = Design(tuple(range(m)), l)
+    published = drawn_sets(design, codes, words, (np.uint64(7_341), np.uint64(0)))
+    sets = (drawn_sets(design, codes, words, (np.uint64(seed), np.uint64(0))) for seed in range(10_000))
+    return sum(bool((drawn == published).all()) for drawn in sets)
 
 
 def _seconds(frame: pl.DataFrame, l: int) -> float:

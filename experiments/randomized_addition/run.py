@@ -19,7 +19,7 @@ from experiments.randomized_addition.measure import (
     tables,
     workers,
 )
-from pluralis.reproduce.paper import Experiment, Paper, Point
+from experiments.reproduce.paper import Experiment, Paper, Point
 
 ATTRIBUTES = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
@@ -76,10 +76,10 @@ PRIVACY: list[Point] = [
     )
 ]
 TABLES: list[Point] = [{"table": "Adult"}, {"table": "ACS"}]
-ON_ADULT: list[Point] = [{"secret": secret, "l": l} for secret in ATTRIBUTES for l in range(2, 11)]
+ON_ADULT: list[Point] = [{"sensitive": sensitive, "l": l} for sensitive in ATTRIBUTES for l in range(2, 11)]
 QUICK_ON_ADULT: list[Point] = [
-    {"secret": secret, "l": l}
-    for secret, l in (("occupation", 2), ("occupation", 5), ("relationship", 2), ("relationship", 5), ("race", 5))
+    {"sensitive": sensitive, "l": l}
+    for sensitive, l in (("occupation", 2), ("occupation", 5), ("relationship", 2), ("relationship", 5), ("race", 5))
 ]
 
 SETTINGS = """\
@@ -92,19 +92,19 @@ SETTINGS = """\
   equal size. OCC-d and SAL-d have the first d of the seven.
 - **l.** The commonest group of occupations has 11.7 % of the people, so that no method that puts 1/l into its groups
   can publish OCC with l above 8. Figures 2 and 4 take l = 8 for OCC, and 10, the paper's, for SAL.
-- **Queries**: qd random quasi attributes, and of each as many random values as eq. 20 says; s = 0.07 and qd = 3 where
-  nothing else is said; 1,000 queries (300 for each table of Figure 5). MSE is eq. 2 over all values of the secret,
+- **Queries**: qd random quasi-identifiers, and of each as many random values as eq. 20 says; s = 0.07 and qd = 3 where
+  nothing else is said; 1,000 queries (300 for each table of Figure 5). MSE is eq. 2 over all sensitive values,
   among the N people who pass, averaged over queries that somebody passes. Figures 3 and 4 take d = 7, which the paper
   does not state.
-- **Adult**: 45,222 records, each of the 15 attributes in turn as the secret, the other 14 as quasi attributes (Figure
-  5); relationship by sex, l = 2, five keys (Figure 6).
+- **Adult**: 45,222 records, each of the 15 attributes in turn as the sensitive one, the other 14 as quasi-identifiers
+  (Figure 5); relationship by sex, l = 2, five keys (Figure 6).
 - **Methods**: `randomized-addition` with `claim: set-size`, with `variant: paper` (*uniform*) and as it is by
   default (*calibrated*); `anatomy`; `tp` with `variant: paper`, whose residue is one group. All attributes are
   categories. Answers are those of `pluralis.estimate`, unbiased and not cut off at 0. One key, but for Figure 6.
-- **Beside them**: *totals alone* answers as if quasi values and secrets had been published apart. *tp, of its own
-  total*: eq. 2 divides by the true number of people who pass, which tp's reader does not know; this line divides by
-  tp's own. *Anatomy, bins in drawn order* is anatomy on SAL whose bins are named in an order that is not that of
-  incomes.
+- **Beside them**: *totals alone* answers as if quasi-identifiers and sensitive values had been published apart. *tp, of
+  its own total*: eq. 2 divides by the true number of people who pass, which tp's reader does not know; this line
+  divides by tp's own. *Anatomy, bins in drawn order* is anatomy on SAL whose bins are named in an order that is not
+  that of incomes.
 - **What sets give away**: occupation of Adult's 30,162 training records; and tables of 20,000 rows with 3, 10 and 50
   values, one of them in 90, 60 and 50 % of the rows, the others alike. How skewed the prototype's were is not
   known: these shares were chosen because they come near its hit rates, so that agreement there is no evidence.
@@ -130,7 +130,7 @@ what it says of a person one part in l is true and the rest what others of the g
 better with more people. Uniform addition is unbiased, and its error falls with N.
 
 **SAL.** Anatomy is as good as uniform addition on SAL. Bins of nearly equal size give to groups in their order here,
-so that half of the groups hold ten neighbouring bins, and a group tells the income. With bins in a drawn order its
+so that half of the groups hold ten neighboring bins, and a group tells the income. With bins in a drawn order its
 error is two to three times as large, and what the paper says of Figures 2 and 3 holds on SAL, too. The same goes for
 age in Figure 5, where half of anatomy's groups hold l ages in a row.
 

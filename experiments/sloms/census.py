@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from experiments.reproduce import Lab
 from pluralis.assembling.assembly import assemble
 from pluralis.errors import Infeasible
-from pluralis.grouping.plan import LEFT_OUT, Plan
-from pluralis.methods import method_for
+from pluralis.grouping.plan import SUPPRESSED, Plan, Slice, SlicedPlan
+from pluralis.method import method_for
 from pluralis.metrics import measure
 from pluralis.metrics.loss import Loss
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.release.release import Release
-from pluralis.reproduce import Lab
 from pluralis.table.encoding import Table, encode
 
 HERE = Path(__file__).resolve().parent
@@ -38,7 +38,7 @@ QUASI: dict[str, dict[str, Any]] = {  # Table VII, 1 to 5; trees of the heights 
     "marital_status": {"role": "quasi", "hierarchy": {"file": "marital_status.csv"}},
     "full_or_part_time_employment_stat": {"role": "quasi", "hierarchy": {"file": "employment.csv"}},
 }
-SECRETS = (  # 6 to 11
+SENSITIVE = (  # 6 to 11
     "detailed_occupation_code",
     "detailed_industry_code",
     "class_of_worker",
@@ -67,12 +67,12 @@ def workers(lab: Lab, rows: int = ROWS) -> pl.DataFrame:
 
 @cache
 def _read(path: Path) -> pl.DataFrame:
-    return pl.read_parquet(path, columns=[*QUASI, *SECRETS])
+    return pl.read_parquet(path, columns=[*QUASI, *SENSITIVE])
 
 
 @cache
 def _drawn(path: Path) -> pl.DataFrame:
-    return _read(path).filter(pl.col(SECRETS[0]) != 0).sample(ROWS, seed=SEED, shuffle=True)
+    return _read(path).filter(pl.col(SENSITIVE[0]) != 0).sample(ROWS, seed=SEED, shuffle=True)
 
 
 def keys(lab: Lab) -> list[Key]:
@@ -82,28 +82,28 @@ def keys(lab: Lab) -> list[Key]:
 
 def policy_for(method: str, d: int, l: int, quasi: int = len(QUASI)) -> Policy:
     """One of the paper's methods: MSB over all d attributes, or MSB-KACA over two slices with k = l."""
-    secrets, how = SECRETS[:d], {"method": "msb", "variant": "paper", "options": {"priority": method.lower()}}
+    sensitive, how = SENSITIVE[:d], {"method": "msb", "variant": "paper", "options": {"priority": method.lower()}}
     if method not in MSB:
         first, second = SLICES[d]
-        slices = [list(secrets[:first]), list(secrets[first:second])]
+        slices = [list(sensitive[:first]), list(sensitive[first:second])]
         if method == PRINTED:
-            slices = [list(SECRETS[:2]), list(SECRETS[3:5])]
-            secrets = (*slices[0], *slices[1])
+            slices = [list(SENSITIVE[:2]), list(SENSITIVE[3:5])]
+            sensitive = (*slices[0], *slices[1])
         variant = "hardened" if method == DEFAULT else "paper"
         how = {"method": "sloms", "variant": variant, "options": {"slices": slices}}
-    return _policy(secrets, l, quasi, None if method in MSB else l, how)
+    return _policy(sensitive, l, quasi, None if method in MSB else l, how)
 
 
-def generalising(d: int, l: int, quasi: int) -> Policy:
-    """Generalisation by KACA until every class has l rows and is l-diverse in the first d attributes."""
-    return _policy(SECRETS[:d], l, quasi, l, {"method": "kaca"})
+def generalizing(d: int, l: int, quasi: int) -> Policy:
+    """Generalization by KACA until every class has l rows and is l-diverse in the first d attributes."""
+    return _policy(SENSITIVE[:d], l, quasi, l, {"method": "kaca"})
 
 
-def _policy(secrets: Sequence[str], l: int, quasi: int, k: int | None, how: dict[str, Any]) -> Policy:
+def _policy(sensitive: Sequence[str], l: int, quasi: int, k: int | None, how: dict[str, Any]) -> Policy:
     attributes: dict[str, Any] = dict(list(QUASI.items())[:quasi])
-    attributes |= {name: {"role": "sensitive", "l": l} for name in secrets}
+    attributes |= {name: {"role": "sensitive", "l": l} for name in sensitive}
     asked = {"version": 1, "attributes": attributes, "others": "drop", "publish": {**how, "suppress": 0.9999}}
-    return Policy.of({**asked, "k": k} if k else asked, folder=FILES)
+    return Policy.from_dict({**asked, "k": k} if k else asked, folder=FILES)
 
 
 class Made(NamedTuple):
@@ -117,8 +117,8 @@ class Made(NamedTuple):
     @property
     def placed(self) -> npt.NDArray[np.bool_]:
         """Rows that have a group in every slice (a row that misses one is a suppressed one, section III.B)."""
-        parts = [slice.group_of for slice in self.plan.slices] or [self.plan.group_of]
-        placed: npt.NDArray[np.bool_] = np.all([part != LEFT_OUT for part in parts], axis=0)
+        parts = [slice.group_of for slice in self.slices] or [self.plan.group_of]
+        placed: npt.NDArray[np.bool_] = np.all([part != SUPPRESSED for part in parts], axis=0)
         return placed
 
     @property
@@ -129,9 +129,14 @@ class Made(NamedTuple):
     @property
     def groups(self) -> int:
         """Groups of sensitive values, of all slices."""
-        if not self.plan.slices:
+        if not self.slices:
             return self.plan.groups
-        return sum(int(slice.group_of.max()) + 1 for slice in self.plan.slices)
+        return sum(int(slice.group_of.max()) + 1 for slice in self.slices)
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The slices of a sliced plan."""
+        return self.plan.slices if isinstance(self.plan, SlicedPlan) else ()
 
     def release(self) -> Release:
         return assemble(self.plan, self.table, self.policy, method_for(self.policy), Draw(self.key))

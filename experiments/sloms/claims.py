@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import polars as pl
 
+from experiments.reproduce import Case, Claim, Printed, Results
 from experiments.sloms.census import DEFAULT, KACA, METHODS, MSB, SLOMS
 from experiments.sloms.measures import COMPARED, FOUR, GROUPS
-from pluralis.reproduce import Case, Claim, Printed, Results
 
 LOW = 0.1  # "low additional information loss": groups on average less than a tenth larger than l
 LOWER = 0.001  # "lower" by a row in a thousand or more
@@ -16,14 +16,14 @@ NOISE = 0.1  # of times
 Check = Callable[[Results, Printed], Iterable[Case]]
 
 
-def at(rows: pl.DataFrame, /, **where: object) -> pl.DataFrame:
+def rows_with(rows: pl.DataFrame, /, **where: object) -> pl.DataFrame:
     """The rows with these settings."""
     return rows.filter(*(pl.col(name) == value for name, value in where.items()))
 
 
 def one(rows: pl.DataFrame, figure: str, /, **where: object) -> float:
     """The figure at these settings, which are those of one row."""
-    return float(at(rows, **where)[figure].item())
+    return float(rows_with(rows, **where)[figure].item())
 
 
 def few(values: Iterable[float], digits: int = 1) -> str:
@@ -42,18 +42,18 @@ def percent(value: float) -> str:
 
 def ratios(results: Results) -> pl.DataFrame:
     """Figure 2's points at which something can be published at all."""
-    found = at(results["suppression"], n=10_000)
-    possible = at(results["least"], people="at work").filter(pl.col("left_out") < 1).select("d", "l")
-    return found.join(possible, on=["d", "l"], how="semi", maintain_order="left")
+    measured = rows_with(results["suppression"], n=10_000)
+    possible = rows_with(results["least"], people="at work").filter(pl.col("left_out") < 1).select("d", "l")
+    return measured.join(possible, on=["d", "l"], how="semi", maintain_order="left")
 
 
 def _lower(method: str) -> Check:
     def check(results: Results, _: Printed) -> Iterator[Case]:
         rows = ratios(results)
         for d, l in rows.select("d", "l").unique().sort("d", "l").rows():
-            mine = one(rows, "left_out", d=d, l=l, method=method)
+            own = one(rows, "left_out", d=d, l=l, method=method)
             best = min(one(rows, "left_out", d=d, l=l, method=m) for m in MSB)
-            yield Case(mine < best - LOWER, f"d = {d}, l = {l}: {percent(mine)} against {percent(best)}")
+            yield Case(own < best - LOWER, f"d = {d}, l = {l}: {percent(own)} against {percent(best)}")
 
     return check
 
@@ -61,20 +61,20 @@ def _lower(method: str) -> Check:
 def grows_with_l(results: Results, _: Printed) -> Iterator[Case]:
     rows = ratios(results)
     for method in METHODS:
-        mine = at(rows, method=method).sort("d", "l")
-        steps = [part["left_out"].diff().drop_nulls() for part in mine.partition_by("d")]
-        ls = _values(mine, "l")
-        first, last = (at(mine, l=l)["left_out"].to_list() for l in (ls[0], ls[-1]))
+        own = rows_with(rows, method=method).sort("d", "l")
+        steps = [part["left_out"].diff().drop_nulls() for part in own.partition_by("d")]
+        ls = _values(own, "l")
+        first, last = (rows_with(own, l=l)["left_out"].to_list() for l in (ls[0], ls[-1]))
         grows = all((step > 0).all() for step in steps)
         yield Case(grows, f"{method}: {few(first)} at l = {ls[0]}, {few(last)} at l = {ls[-1]}")
 
 
 def not_below_bound(results: Results, _: Printed) -> Iterator[Case]:
-    bound = at(results["least"], people="at work").rename({"left_out": "least"})
+    bound = rows_with(results["least"], people="at work").rename({"left_out": "least"})
     joined = ratios(results).join(bound, on=["d", "l"], maintain_order="left")
     for method in METHODS:
-        mine = at(joined, method=method)
-        above = mine["left_out"] - mine["least"]
+        own = rows_with(joined, method=method)
+        above = own["left_out"] - own["least"]
         yield Case(bool((above > -1e-6).all()), f"{method}: 0 to {100 * float(above.max()):.1f} points above")  # type: ignore[arg-type]
 
 
@@ -88,16 +88,16 @@ def grows_with_d(results: Results, _: Printed) -> Iterator[Case]:
 
 
 def msb_is_better_for_few(results: Results, _: Printed) -> Iterator[Case]:
-    rows = at(ratios(results), d=3)
+    rows = rows_with(ratios(results), d=3)
     for l in _values(rows, "l"):
         best = min(one(rows, "left_out", l=l, method=m) for m in MSB)
-        mine = one(rows, "left_out", l=l, method=KACA)
-        yield Case(best <= mine + 1e-6, f"l = {l}: {percent(best)} against {percent(mine)}")
+        own = one(rows, "left_out", l=l, method=KACA)
+        yield Case(best <= own + 1e-6, f"l = {l}: {percent(best)} against {percent(own)}")
 
 
 def low_loss(results: Results, _: Printed) -> Iterator[Case]:
     for method in METHODS:
-        worst = at(results["suppression"], d=4, method=method)["additional_loss"].drop_nulls().max()
+        worst = rows_with(results["suppression"], d=4, method=method)["additional_loss"].drop_nulls().max()
         yield Case(float(worst) < LOW, f"{method}: at most {float(worst):.4f}")  # type: ignore[arg-type]
 
 
@@ -105,65 +105,65 @@ def _less_distorted(method: str, what: str, rivals: Sequence[str], form: str) ->
     def check(results: Results, _: Printed) -> Iterator[Case]:
         rows = results["distortion"]
         for quasi, n in rows.select("quasi", "n").unique().sort("n", "quasi").rows():
-            mine = one(rows, what, quasi=quasi, n=n, method=method)
-            there = at(rows, quasi=quasi, n=n).filter(pl.col("method").is_in(rivals)).drop_nulls(what)
+            own = one(rows, what, quasi=quasi, n=n, method=method)
+            there = rows_with(rows, quasi=quasi, n=n).filter(pl.col("method").is_in(rivals)).drop_nulls(what)
             others = dict(there.select("method", what).rows())
             near = min(others, key=lambda m: others[m])
-            said = f"|QI| = {quasi}, n = {n:,}: {mine:{form}} against {others[near]:{form}} ({near})"
-            yield Case(mine < others[near], said)
+            words = f"|QI| = {quasi}, n = {n:,}: {own:{form}} against {others[near]:{form}} ({near})"
+            yield Case(own < others[near], words)
 
     return check
 
 
-def _fewer_than_generalised(method: str) -> Check:
+def _fewer_than_generalized(method: str) -> Check:
     def check(results: Results, _: Printed) -> Iterator[Case]:
         rows = results["distortion"]
         for quasi, n in rows.select("quasi", "n").unique().sort("n", "quasi").rows():
-            mine = one(rows, "left_out", quasi=quasi, n=n, method=method)
+            own = one(rows, "left_out", quasi=quasi, n=n, method=method)
             other = min(one(rows, "left_out", quasi=quasi, n=n, method=m) for m in (FOUR, GROUPS))
-            yield Case(mine < other - LOWER, f"|QI| = {quasi}, n = {n:,}: {percent(mine)} against {percent(other)}")
+            yield Case(own < other - LOWER, f"|QI| = {quasi}, n = {n:,}: {percent(own)} against {percent(other)}")
 
     return check
 
 
 def slower_with_n(results: Results, _: Printed) -> Iterator[Case]:
-    rows = at(results["time"], d=4, l=6).sort("n")
+    rows = rows_with(results["time"], d=4, l=6).sort("n")
     for method in METHODS:
-        mine = at(rows, method=method)
-        steps = mine["seconds"] / mine["seconds"].shift(1)
-        said = f"{method}: {mine['seconds'][0]:.2f} s for {mine['n'][0]:,}, {mine['seconds'][-1]:.2f} s for "
-        yield Case(bool((steps.drop_nulls() > 1 - NOISE).all()), said + f"{mine['n'][-1]:,}")
+        own = rows_with(rows, method=method)
+        steps = own["seconds"] / own["seconds"].shift(1)
+        words = f"{method}: {own['seconds'][0]:.2f} s for {own['n'][0]:,}, {own['seconds'][-1]:.2f} s for "
+        yield Case(bool((steps.drop_nulls() > 1 - NOISE).all()), words + f"{own['n'][-1]:,}")
 
 
 def twice_the_time(results: Results, printed: Printed) -> Iterator[Case]:
     rows = results["time"]
     for name, fixed in (("a", {"d": 4, "l": 6}), ("b", {"n": 10_000, "l": 6}), ("c", {"n": 10_000, "d": 4})):
-        mine = at(rows, method=KACA, **fixed).sort("n", "d", "l")
-        others = at(rows, **fixed).filter(pl.col("method").is_in(MSB)).group_by("n", "d", "l")
-        most = mine.join(others.agg(pl.col("seconds").max().alias("most")), on=["n", "d", "l"], maintain_order="left")
+        own = rows_with(rows, method=KACA, **fixed).sort("n", "d", "l")
+        others = rows_with(rows, **fixed).filter(pl.col("method").is_in(MSB)).group_by("n", "d", "l")
+        most = own.join(others.agg(pl.col("seconds").max().alias("most")), on=["n", "d", "l"], maintain_order="left")
         times = (most["seconds"] / most["most"]).to_list()
-        said = f"Figure 5({name}): {min(times):.2f} to {max(times):.2f} times the slowest of the three"
-        yield Case(min(times) > printed["claims"]["times_slower"], said)
+        words = f"Figure 5({name}): {min(times):.2f} to {max(times):.2f} times the slowest of the three"
+        yield Case(min(times) > printed["claims"]["times_slower"], words)
 
 
 def within_a_minute(results: Results, printed: Printed) -> Iterator[Case]:
     for method in SLOMS:
-        worst = float(at(results["time"], method=method)["seconds"].max())  # type: ignore[arg-type]
+        worst = float(rows_with(results["time"], method=method)["seconds"].max())  # type: ignore[arg-type]
         yield Case(worst < 60 * printed["claims"]["minutes"], f"{method}: at most {worst:.2f} s")
 
 
 def example(results: Results, printed: Printed) -> Iterator[Case]:
-    said, expected = results["worked"], printed["worked"]
-    msb = one(said, "value", what="left out by MSB")
-    yield Case(msb == expected["msb_left_out"], f"MSB leaves out {msb:.0f} of 9")
+    measured, expected = results["worked"], printed["worked"]
+    msb = one(measured, "value", what="suppressed by MSB")
+    yield Case(msb == expected["msb_left_out"], f"MSB suppresses {msb:.0f} of 9")
     for variant in ("paper", "default"):
-        mean = one(said, "value", what=f"left out by SLOMS, {variant}")
+        mean = one(measured, "value", what=f"suppressed by SLOMS, {variant}")
         yield Case(mean == expected["sloms_left_out"], f"SLOMS ({variant}) {mean:g}, on average of ten draws")
 
 
-def example_generalised(results: Results, printed: Printed) -> Iterator[Case]:
-    kept = one(results["worked"], "value", what="kept by generalisation")
-    yield Case(kept == len(printed["worked"]["generalised_kept"]), f"KACA keeps {kept:.0f} of 9")
+def example_generalized(results: Results, printed: Printed) -> Iterator[Case]:
+    kept = one(results["worked"], "value", what="kept by generalization")
+    yield Case(kept == len(printed["worked"]["generalized_kept"]), f"KACA keeps {kept:.0f} of 9")
 
 
 def one_slice_is_msb(results: Results, _: Printed) -> Iterator[Case]:
@@ -177,37 +177,37 @@ def correlated_together(results: Results, _: Printed) -> Iterator[Case]:
         same = (rows["paper"] == rows["by_correlation"]).all()
         paper, ours = (_sets(rows, how) for how in ("paper", "by_correlation"))
         top = max((pair for pair in phi2 if pair[1] < 6 + int(d[0])), key=lambda pair: phi2[pair])
-        said = f"d = {d[0]}: {paper}; by Φ² {ours}; its highest, {phi2[top]:.2f}, of {top[0]} and {top[1]}"
-        yield Case(bool(same), said)
+        words = f"d = {d[0]}: {paper}; by Φ² {ours}; its highest, {phi2[top]:.2f}, of {top[0]} and {top[1]}"
+        yield Case(bool(same), words)
 
 
 def _sets(rows: pl.DataFrame, how: str) -> str:
-    slices = (at(rows, **{how: i})["number"].to_list() for i in (1, 2))
+    slices = (rows_with(rows, **{how: i})["number"].to_list() for i in (1, 2))
     return " ".join(f"{{{', '.join(map(str, slice))}}}" for slice in slices)
 
 
 def resists(results: Results, _: Printed) -> Iterator[Case]:
     for row in results["audit"].rows(named=True):
         why = f": {row['without_group']:,} rows have no group in some slice" if row["broken"] else ""
-        held = "passes" if row["holds"] else "fails"
-        yield Case(row["holds"] == 1, f"{row['method']}, d = {row['d']}: the audit {held}{why}")
+        outcome = "passes" if row["holds"] else "fails"
+        yield Case(row["holds"] == 1, f"{row['method']}, d = {row['d']}: the audit {outcome}{why}")
     marks = results["marked"].group_by("attribute", "l", maintain_order=True).agg(pl.mean("commonest"))
     for name, l, share in marks.rows():
-        said = f"Adult, {name}: {share:.0%} of the rows without a group have the commonest value"
-        yield Case(share <= 1 / l, f"{said}, 1/l = {1 / l:.0%}")
+        words = f"Adult, {name}: {share:.0%} of the rows without a group have the commonest value"
+        yield Case(share <= 1 / l, f"{words}, 1/l = {1 / l:.0%}")
 
 
 def bounded_by_l(results: Results, _: Printed) -> Iterator[Case]:
     linked = one(results["worked"], "value", what="linked")
     yield Case(linked == 0, f"Tables III to VI: one attribute of a slice gives the other in {linked:.0f} of 36 cases")
     for row in results["joined"].rows(named=True):
-        said = f"{row['method']}, d = {row['d']}: {row['attribute']} guessed right in {row['success']:.0%} of rows"
-        yield Case(row["success"] <= row["promised"], f"{said}, 1/l = {row['promised']:.0%}")
+        words = f"{row['method']}, d = {row['d']}: {row['attribute']} guessed right in {row['success']:.0%} of rows"
+        yield Case(row["success"] <= row["promised"], f"{words}, 1/l = {row['promised']:.0%}")
 
 
 def _values(rows: pl.DataFrame, name: str) -> list[int]:
-    found: list[int] = rows[name].unique().sort().to_list()
-    return found
+    values: list[int] = rows[name].unique().sort().to_list()
+    return values
 
 
 CLAIMS = (
@@ -216,16 +216,16 @@ CLAIMS = (
         "section V.B, Figure 2",
         _lower(KACA),
         "At d = 3 both are at the bound or near it. At d = 4 all is lost in the slice {8, 9}: MSB's greedy choice over "
-        "these two skewed attributes leaves out more than over all four, whatever its priority (priorities.csv), and "
-        "groups that are diverse in four attributes are so in two. At d = 5 and 6 what either slice leaves out adds "
+        "these two skewed attributes suppresses more than over all four, whatever its priority (priorities.csv), and "
+        "groups that are diverse in four attributes are so in two. At d = 5 and 6 what either slice suppresses adds "
         "up. At l = 7 every group needs each of the seven classes of worker.",
     ),
     Claim(
-        "The same of our default, which leaves rows out first until every attribute can be diverse at once",
+        "The same of our default, which suppresses rows first until every attribute can be diverse at once",
         "section V.B, Figure 2",
         _lower(DEFAULT),
-        "Where it is not lower, both leave out what they must, or nearly. Where it is, leaving rows out first is the "
-        "reason, not the slices: with all attributes in one slice the default leaves out as much.",
+        "Where it is not lower, both suppress what they must, or nearly. Where it is, suppressing rows first is the "
+        "reason, not the slices: with all attributes in one slice the default suppresses as much.",
     ),
     Claim(
         "The suppression ratio grows rapidly with the increasing of parameter l", "section V.B, Figure 2", grows_with_l
@@ -236,7 +236,7 @@ CLAIMS = (
         grows_with_d,
     ),
     Claim(
-        "No method leaves out less than the most skewed attribute alone forces (not in the paper; follows from "
+        "No method suppresses less than the most skewed attribute alone forces (not in the paper; follows from "
         "definition 2)",
         "Figure 2",
         not_below_bound,
@@ -250,7 +250,7 @@ CLAIMS = (
     ),
     Claim("All the four algorithms produce low additional information loss", "section V.C, Figure 3", low_loss),
     Claim(
-        "MSB-KACA has low distortion, lower than l-diverse generalisation (a row left out counts as `*`)",
+        "MSB-KACA has low distortion, lower than l-diverse generalization (a suppressed row counts as `*`)",
         "section V.D, Figure 4",
         _less_distorted(KACA, "with_left_out", COMPARED[2:], ",.0f"),
     ),
@@ -264,21 +264,21 @@ CLAIMS = (
         "section V.D, Figure 4",
         _less_distorted(DEFAULT, "of_a_row", COMPARED[2:], ".2f"),
         "Of 2,000 rows it publishes one in six, so that k rows that are near each other are hard to find; "
-        "generalisation for occupation alone publishes all.",
+        "generalization for occupation alone publishes all.",
     ),
     Claim(
         "SLOMS has less suppression ratio compared with generalization",
         "abstract",
-        _fewer_than_generalised(KACA),
+        _fewer_than_generalized(KACA),
         "The slice {8, 9} alone costs MSB-KACA about as many rows as all four attributes cost MBF's groups.",
     ),
-    Claim("The same of our default", "abstract", _fewer_than_generalised(DEFAULT)),
+    Claim("The same of our default", "abstract", _fewer_than_generalized(DEFAULT)),
     Claim("The cost increases as n increases", "section V.D, Figure 5(a)", slower_with_n, timed=True),
     Claim(
         "MSB-KACA costs over twice time than other three algorithms",
         "section V.D, Figure 5",
         twice_the_time,
-        "All of it, generalising included, takes less than MSB alone, which searches for rows that differ in all "
+        "All of it, generalizing included, takes less than MSB alone, which searches for rows that differ in all "
         "attributes at once.",
         timed=True,
     ),
@@ -292,7 +292,7 @@ CLAIMS = (
     Claim(
         "Of Table I under 3-diversity generalization only three tuples are reserved",
         "section II.B",
-        example_generalised,
+        example_generalized,
         "By definition 2 all nine are one 3-diverse group: no value stands in more than three of them. Its labels say "
         "nothing, but no row is suppressed. Of groups of three rows t5, t6, t7 is indeed the only one.",
     ),
@@ -313,15 +313,16 @@ CLAIMS = (
         "SLOMS can resist identity and attribute disclosure",
         "section II.D",
         resists,
-        "What no group could take holds the commonest values, and the paper publishes it with a mark (S1). The default "
-        "leaves such rows out.",
+        "What no group could take holds the commonest values, and the paper publishes it with a mark "
+        "([S1](../methods/sloms.md#s1-rows-without-a-group)). The default suppresses such rows.",
     ),
     Claim(
         "The overall breach probability of SLOMS is x · 1/l ≤ 1/l",
         "section II.B",
         bounded_by_l,
         "It is, for whoever knows nothing of how attributes go together. Detailed codes decide major ones; with the "
-        "public list of codes, slices strike out each other's values (S3). No variant stops that: put such attributes "
+        "public list of codes, slices strike out each other's values "
+        "([S3](../methods/sloms.md#s3-correlated-slices)). No variant stops that: put such attributes "
         "in one slice, or use `gd` or `uad`.",
     ),
 )

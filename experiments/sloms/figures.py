@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from experiments.reproduce import Figure, Number, Printed, Results
+from experiments.reproduce.line_figures import Line, Panel
 from experiments.sloms.census import METHODS, PRINTED
-from experiments.sloms.claims import at, one
+from experiments.sloms.claims import one, rows_with
 from experiments.sloms.measures import ALONE, COMPARED, FOUR, GROUPS
-from pluralis.report.lines import Line, Panel
-from pluralis.reproduce import Figure, Number, Printed, Results
 
-BOUND = "least that must be left out"
+BOUND = "least that must be suppressed"
 NUMBERS = {name: i for i, name in enumerate((*METHODS, BOUND, PRINTED, FOUR, ALONE, GROUPS))}
 LETTERS = "abcd"
 
 
 def figures(results: Results, _: Printed) -> Iterator[Figure]:
-    found, rows, times = results["suppression"], results["distortion"], results["time"]
+    ratios, rows, times = results["suppression"], results["distortion"], results["time"]
     yield Figure(
         "figure2",
         "Figure 2. Suppression ratio against l, n = 10,000",
-        [_figure2(results, d, letter) for d, letter in zip(sorted(found["d"].unique()), LETTERS, strict=False)],
-        "Our default lies on the least that any method must leave out, so that both lines are one. MSB-KACA is the "
+        [_figure2(results, d, letter) for d, letter in zip(sorted(ratios["d"].unique()), LETTERS, strict=False)],
+        "Our default lies on the least that any method must suppress, so that both lines are one. MSB-KACA is the "
         "paper's algorithm (`variant: paper`). Above l = 7 nobody can publish anything: class of worker has seven "
         "values. In (c) the slices that Table VIII prints do not have class of worker at all, nor its bound.",
     )
@@ -32,8 +32,15 @@ def figures(results: Results, _: Printed) -> Iterator[Figure]:
         "figure3",
         "Figure 3. Additional information loss",
         [
-            Panel("(a) d = 4, n = 10,000", "l", additional, _lines(at(found, d=4, n=10_000), "l", "additional_loss")),
-            Panel("(b) d = 4, l = 6", "rows n", additional, _lines(at(found, d=4, l=6), "n", "additional_loss")),
+            Panel(
+                "(a) d = 4, n = 10,000",
+                "l",
+                additional,
+                _lines(rows_with(ratios, d=4, n=10_000), "l", "additional_loss"),
+            ),
+            Panel(
+                "(b) d = 4, l = 6", "rows n", additional, _lines(rows_with(ratios, d=4, l=6), "n", "additional_loss")
+            ),
         ],
         "0.001 means that groups are on average a thousandth larger than l rows. Lines that are not seen are at 0. "
         "Above l = 7 nothing is published.",
@@ -43,7 +50,13 @@ def figures(results: Results, _: Printed) -> Iterator[Figure]:
         "figure5",
         "Figure 5. Execution time",
         [
-            Panel(title, axis, "processor seconds (logarithmic)", _lines(at(times, **fixed), x, "seconds"), log=True)
+            Panel(
+                title,
+                axis,
+                "processor seconds (logarithmic)",
+                _lines(rows_with(times, **fixed), x, "seconds"),
+                log=True,
+            )
             for title, axis, x, fixed in (
                 ("(a) d = 4, l = 6", "rows n", "n", {"d": 4, "l": 6}),
                 ("(b) n = 10,000, l = 6", "sensitive attributes d", "d", {"n": 10_000, "l": 6}),
@@ -58,25 +71,25 @@ def figures(results: Results, _: Printed) -> Iterator[Figure]:
 
 CAPTION_4 = (
     "Axes are logarithmic. Above, a row that is not published counts as `*` in every attribute; there KACA over four "
-    "attributes and MBF's groups are almost one line, near |QI| for each row. MSB-KACA publishes the quasi attributes "
-    "of rows without a group too; our default leaves such rows out. KACA for occupation alone protects one attribute, "
+    "attributes and MBF's groups are almost one line, near |QI| for each row. MSB-KACA publishes the quasi-identifiers "
+    "of rows without a group too; our default suppresses such rows. KACA for occupation alone protects one attribute, "
     "the others four."
 )
 
 
 def _figure4(rows: pl.DataFrame) -> Iterator[Panel]:
-    for what, said, more in (
+    for what, axis_of, more in (
         ("with_left_out", "distortion (eq. 4)", ""),
         ("of_a_row", "distortion of a row (eq. 3)", ", each published row"),
     ):
-        by_quasi, by_rows = at(rows, n=10_000), at(rows, quasi=5)
-        title, axis = f"(a) n = 10,000{more}", "quasi attributes |QI|"
-        yield Panel(title, axis, said, _lines(by_quasi, "quasi", what, COMPARED), log=True)
-        yield Panel(f"(b) |QI| = 5{more}", "rows n", said, _lines(by_rows, "n", what, COMPARED), log=True)
+        by_quasi, by_rows = rows_with(rows, n=10_000), rows_with(rows, quasi=5)
+        title, axis = f"(a) n = 10,000{more}", "quasi-identifiers |QI|"
+        yield Panel(title, axis, axis_of, _lines(by_quasi, "quasi", what, COMPARED), log=True)
+        yield Panel(f"(b) |QI| = 5{more}", "rows n", axis_of, _lines(by_rows, "n", what, COMPARED), log=True)
 
 
 def _figure2(results: Results, d: int, letter: str) -> Panel:
-    rows, bound = at(results["suppression"], d=d, n=10_000), at(results["least"], people="at work", d=d)
+    rows, bound = rows_with(results["suppression"], d=d, n=10_000), rows_with(results["least"], people="at work", d=d)
     bound = bound.filter(pl.col("l").is_in(rows["l"].unique().implode()))
     least = Line(BOUND, bound["l"].to_list(), bound["left_out"].to_list(), NUMBERS[BOUND])
     lines = [least, *_lines(rows, "l", "left_out")]
@@ -84,46 +97,50 @@ def _figure2(results: Results, d: int, letter: str) -> Panel:
 
 
 def _lines(rows: pl.DataFrame, x: str, y: str, names: tuple[str, ...] = (*METHODS, PRINTED)) -> list[Line]:
-    found = []
+    lines = []
     for name in names:
-        mine = at(rows, method=name).drop_nulls(y).sort(x)
-        if mine.height:
-            found.append(Line(name, mine[x].to_list(), mine[y].to_list(), NUMBERS[name]))
-    return found
+        own = rows_with(rows, method=name).drop_nulls(y).sort(x)
+        if own.height:
+            lines.append(Line(name, own[x].to_list(), own[y].to_list(), NUMBERS[name]))
+    return lines
 
 
 def numbers(results: Results, printed: Printed) -> Iterator[Number]:
-    worked, said, known = results["worked"], printed["worked"], printed["known"]
+    worked, expected, known = results["worked"], printed["worked"], printed["known"]
 
     def ours(what: str) -> float:
         return one(worked, "value", what=what)
 
-    yield Number("WHD(5, 3) of a zip code", "section III.A", said["whd_5_3"], ours("whd"), 0.01)
-    for name, value, place in zip(("t1", "t5", "t6"), said["priorities"], ("first", "second", "third"), strict=True):
+    yield Number("WHD(5, 3) of a zip code", "section III.A", expected["whd_5_3"], ours("whd"), 0.01)
+    for name, value, place in zip(
+        ("t1", "t5", "t6"), expected["priorities"], ("first", "second", "third"), strict=True
+    ):
         yield Number(f"priority of {name} in MMDCF", "section IV.A", value, ours(f"{place} priority"))
     yield Number("groups of three rows of Table I that are 3-diverse in all four", "Table II", 1, ours("triples"))
-    yield Number("rows of Table I that MSB suppresses", "section I", said["msb_left_out"], ours("left out by MSB"))
+    yield Number(
+        "rows of Table I that MSB suppresses", "section I", expected["msb_left_out"], ours("suppressed by MSB")
+    )
     yield Number(
         "rows of Table I that SLOMS suppresses",
         "section II",
-        said["sloms_left_out"],
-        ours("left out by SLOMS, paper"),
+        expected["sloms_left_out"],
+        ours("suppressed by SLOMS, paper"),
     )
     yield Number(
-        "rows of Table I that generalisation keeps",
+        "rows of Table I that generalization keeps",
         "section II.B",
-        len(said["generalised_kept"]),
-        ours("kept by generalisation"),
+        len(expected["generalized_kept"]),
+        ours("kept by generalization"),
         why="All nine rows are one 3-diverse group: no value of any attribute stands in more than three of them.",
     )
     attributes = results["attributes"]
     for row in printed["table7"]:
-        mine = one(attributes, "distinct", attribute=row["column"])
-        yield Number(f"values of {row['name']}", "Table VII", row["distinct"], mine, why=_why(row["name"]))
+        distinct = one(attributes, "distinct", attribute=row["column"])
+        yield Number(f"values of {row['name']}", "Table VII", row["distinct"], distinct, why=_why(row["name"]))
     yield from _counted(attributes, known)
     yield Number(
         "cases of 36 in which a slice gives one attribute for the other",
-        "Tables III to VI (S2)",
+        "Tables III to VI ([S2](../methods/sloms.md#s2-linked-attributes))",
         known["linked"],
         ours("linked"),
     )
@@ -131,7 +148,7 @@ def numbers(results: Results, printed: Printed) -> Iterator[Number]:
     for name, share in known["marked"].items():
         yield Number(
             f"share of Adult's rows without a group that hold the commonest {name}, l = {known['marked_l'][name]}",
-            "hole S1",
+            "[S1](../methods/sloms.md#s1-rows-without-a-group)",
             share,
             one(marks, "commonest", attribute=name),
             0.05,

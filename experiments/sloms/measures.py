@@ -1,4 +1,4 @@
-"""The experiments of the SLOMS paper's section V, and what is beside them: the least that must be left out, the slices.
+"""The experiments of the SLOMS paper's section V, and beside them the least that must be suppressed, and the slices.
 
 Points are few settings each. Rows of results hold means over keys; `keys` says how many.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import combinations
 from statistics import mean, median
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from experiments.reproduce import Experiment, Lab, Point
 from experiments.sloms.census import (
     KACA,
     MBF,
@@ -22,12 +22,12 @@ from experiments.sloms.census import (
     MSB,
     PRINTED,
     QUASI,
-    SECRETS,
+    SENSITIVE,
     SLICES,
     SLOMS,
     Made,
     everybody,
-    generalising,
+    generalizing,
     keys,
     made,
     policy_for,
@@ -40,16 +40,15 @@ from pluralis.attacks.dependency import ATTACK as DEPENDENCY
 from pluralis.auditing import audit
 from pluralis.grouping.correlation import correlations
 from pluralis.grouping.eligibility import largest_l, most_kept
-from pluralis.grouping.plan import LEFT_OUT
-from pluralis.methods import method_for
-from pluralis.methods.sloms import slices_of
+from pluralis.grouping.plan import SUPPRESSED, GeneralizedPlan
+from pluralis.method import method_for
+from pluralis.method.sloms import slices_of
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.reproduce import Experiment, Lab, Point
 from pluralis.table.encoding import encode
 
 Row = Mapping[str, Any]
-FOUR, ALONE, GROUPS = "KACA, four attributes", "KACA, occupation alone", "MBF's groups generalised"
+FOUR, ALONE, GROUPS = "KACA, four attributes", "KACA, occupation alone", "MBF's groups generalized"
 TIMES = 3  # a plan is timed so often, after a first time that is not
 
 
@@ -60,33 +59,33 @@ def suppressed(point: Point, lab: Lab) -> Iterator[Row]:
     """The suppression ratio and the additional information loss of a method: means over keys."""
     n, d, l = (int(str(point[name])) for name in ("n", "d", "l"))
     table, policy = workers(lab, n), policy_for(str(point["method"]), d, l)
-    found = [made(table, policy, key) for key in keys(lab)]
-    ratios = [one.left_out if one else 1.0 for one in found]
-    losses = [one.loss(table).additional_loss for one in found if one]
+    releases = [made(table, policy, key) for key in keys(lab)]
+    ratios = [one.left_out if one else 1.0 for one in releases]
+    losses = [one.loss(table).additional_loss for one in releases if one]
     yield {
         "left_out": mean(ratios),
         "lowest": min(ratios),
         "highest": max(ratios),
         "additional_loss": mean(loss or 0.0 for loss in losses) if losses else None,
-        "groups": mean(one.groups if one else 0 for one in found),
-        "keys": len(found),
+        "groups": mean(one.groups if one else 0 for one in releases),
+        "keys": len(releases),
     }
 
 
 def by_slice(point: Point, lab: Lab) -> Iterator[Row]:
-    """What MSB-KACA leaves out with each of MSB's priorities, which the paper leaves open, and of it each slice."""
+    """What MSB-KACA suppresses with each of MSB's priorities, which the paper leaves open, and of it each slice."""
     table, asked = workers(lab), policy_for(KACA, int(str(point["d"])), int(str(point["l"])))
     policy = _with(asked, options={**asked.publish.options, "priority": str(point["priority"]).lower()})
     one = required(made(table, policy, Key.test()))
-    first, second = (float((slice.group_of == LEFT_OUT).mean()) for slice in one.plan.slices)
+    first, second = (float((slice.group_of == SUPPRESSED).mean()) for slice in one.slices)
     yield {"left_out": one.left_out, "first_slice": first, "second_slice": second}
 
 
 def least(point: Point, lab: Lab) -> Iterator[Row]:
-    """What the most skewed attribute alone forces every method to leave out."""
+    """What the most skewed attribute alone forces every method to suppress."""
     d, l = int(str(point["d"])), int(str(point["l"]))
     table = workers(lab) if point["people"] == "at work" else everybody(lab)
-    forced = {name: 1 - most_kept(_counts(table[name]), l).sum() / table.height for name in SECRETS[:d]}
+    forced = {name: 1 - most_kept(_counts(table[name]), l).sum() / table.height for name in SENSITIVE[:d]}
     worst = max(forced, key=lambda name: forced[name])
     yield {"left_out": float(forced[worst]), "attribute": worst}
 
@@ -99,32 +98,32 @@ def _counts(values: pl.Series) -> np.ndarray:
 
 
 def distorted(point: Point, lab: Lab) -> Iterator[Row]:
-    """Distortion (equation 4) over published rows, and if a row that is left out counts as `*` in every attribute."""
+    """Distortion (equation 4) over published rows, and if a row that is suppressed counts as `*` in every attribute."""
     quasi, n, method = int(str(point["quasi"])), int(str(point["n"])), str(point["method"])
     table = workers(lab, n)
-    found = [_generalised(table, method, quasi, key) for key in keys(lab)]
-    rows = [int((one.plan.group_of != LEFT_OUT).sum()) if one else 0 for one in found]
-    totals = [one.loss(table).distortion or 0.0 if one else 0.0 for one in found]
+    releases = [_generalized(table, method, quasi, key) for key in keys(lab)]
+    rows = [int((one.plan.group_of != SUPPRESSED).sum()) if one else 0 for one in releases]
+    totals = [one.loss(table).distortion or 0.0 if one else 0.0 for one in releases]
     of_rows = [total / kept for total, kept in zip(totals, rows, strict=True) if kept]
     yield {
         "distortion": mean(totals),
         "with_left_out": mean(total + (n - kept) * quasi for total, kept in zip(totals, rows, strict=True)),
         "of_a_row": mean(of_rows) if of_rows else None,
         "published": mean(rows) / n,
-        "left_out": mean(one.left_out if one else 1.0 for one in found),
-        "classes": mean(one.plan.groups if one else 0 for one in found),
-        "keys": len(found),
+        "left_out": mean(one.left_out if one else 1.0 for one in releases),
+        "classes": mean(one.plan.groups if one else 0 for one in releases),
+        "keys": len(releases),
     }
 
 
-def _generalised(table: pl.DataFrame, method: str, quasi: int, key: Key) -> Made | None:
+def _generalized(table: pl.DataFrame, method: str, quasi: int, key: Key) -> Made | None:
     if method in SLOMS:
         return made(table, policy_for(method, 4, 6, quasi), key)
-    policy = generalising(1 if method == ALONE else 4, 6, quasi)
+    policy = generalizing(1 if method == ALONE else 4, 6, quasi)
     if method != GROUPS:
         return made(table, policy, key)
     groups = made(table, policy_for(MBF, 4, 6, quasi), key)
-    return groups and groups._replace(plan=replace(groups.plan, kind="generalized"), policy=policy)
+    return groups and groups._replace(plan=GeneralizedPlan(groups.plan.group_of), policy=policy)
 
 
 # figure 5 -----------------------------------------------------------------------------------------------------------
@@ -149,10 +148,10 @@ def timed(point: Point, lab: Lab) -> Iterator[Row]:
 def sliced(point: Point, lab: Lab) -> Iterator[Row]:
     """The slice of each attribute: of Table VIII (for five, of the text), and as correlation has it."""
     d = int(str(point["d"]))
-    columns = [encode(workers(lab), policy_for(KACA, d, 3))[name] for name in SECRETS[:d]]
+    columns = [encode(workers(lab), policy_for(KACA, d, 3))[name] for name in SENSITIVE[:d]]
     by_correlation = [[column.name for column in slice] for slice in slices_of(columns, 2).slices]
-    first = next(i for i, slice in enumerate(by_correlation) if SECRETS[0] in slice)
-    for i, name in enumerate(SECRETS[:d]):
+    first = next(i for i, slice in enumerate(by_correlation) if SENSITIVE[0] in slice)
+    for i, name in enumerate(SENSITIVE[:d]):
         yield {
             "number": 6 + i,
             "attribute": name,
@@ -164,15 +163,15 @@ def sliced(point: Point, lab: Lab) -> Iterator[Row]:
 def correlated(_: Point, lab: Lab) -> Iterator[Row]:
     """Φ² of every two sensitive attributes (equation 1)."""
     table = encode(workers(lab), policy_for(KACA, 6, 3))
-    found = correlations([table[name] for name in SECRETS])
-    for i, j in combinations(range(len(SECRETS)), 2):
-        yield {"one": 6 + i, "other": 6 + j, "phi2": float(found[i, j])}
+    phi2 = correlations([table[name] for name in SENSITIVE])
+    for i, j in combinations(range(len(SENSITIVE)), 2):
+        yield {"one": 6 + i, "other": 6 + j, "phi2": float(phi2[i, j])}
 
 
 def described(point: Point, lab: Lab) -> Iterator[Row]:
     """How many values an attribute has, and how common the commonest is."""
     name, whole = str(point["attribute"]), everybody(lab)
-    working = whole.filter(pl.col(SECRETS[0]) != 0)
+    working = whole.filter(pl.col(SENSITIVE[0]) != 0)
     counts = _counts(working[name])
     yield {
         "rows": whole.height,
@@ -194,7 +193,7 @@ def degraded(point: Point, lab: Lab) -> Iterator[Row]:
     )
     yield {
         "groups": by_msb.groups,
-        "one_slice_the_same": int(np.array_equal(by_msb.plan.group_of, by_sloms.plan.slices[0].group_of)),
+        "one_slice_the_same": int(np.array_equal(by_msb.plan.group_of, by_sloms.slices[0].group_of)),
         "default_the_same": int(np.array_equal(by_msb.plan.group_of, by_default.plan.group_of)),
     }
 
@@ -255,7 +254,7 @@ QUICK = ((2_000, 4, 6), (10_000, 4, 6), (10_000, 3, 6), (10_000, 4, 3))
 LEAST: list[Point] = [{"people": people, "d": d, "l": l} for people in ("at work", "everybody") for d in DS for l in LS]
 PRIORITIES: list[Point] = [{"d": d, "l": l, "priority": p} for d in DS for l in LS[:5] for p in MSB]
 EXAMPLE: list[Point] = [{"what": what} for what in WORKED]
-ATTRIBUTES: list[Point] = [{"attribute": name} for name in (*QUASI, *SECRETS)]
+ATTRIBUTES: list[Point] = [{"attribute": name} for name in (*QUASI, *SENSITIVE)]
 DRAWN: list[Point] = [{"draw": i} for i in range(10)]
 ONE_SLICE: list[Point] = [{"method": method, "l": 3} for method in MSB]
 JOINED: list[Point] = [{"method": method, "d": d, "l": 4} for d in (5, 6) for method in SLOMS]
@@ -266,7 +265,7 @@ EXPERIMENTS = (
     Experiment("attributes", "attributes (Table VII)", ATTRIBUTES, ATTRIBUTES, described),
     Experiment("correlation", "correlation of attributes", [{}], [{}], correlated),
     Experiment("slices", "slices (Table VIII)", [{"d": d} for d in DS], [{"d": d} for d in DS], sliced),
-    Experiment("least", "the least that must be left out", LEAST, LEAST, least),
+    Experiment("least", "the least that must be suppressed", LEAST, LEAST, least),
     Experiment(
         "suppression",
         "suppression ratio and additional loss (Figures 2 and 3)",

@@ -1,4 +1,4 @@
-"""The worked example of the SLOMS paper (Tables I to VI), and what its rows without a group give away (S1, S2)."""
+"""The worked example of the SLOMS paper (Tables I to VI), and what its rows without a group give away."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from experiments.reproduce import Lab, Point
 from experiments.sloms.census import HERE, Made, made, required
-from pluralis.grouping.bucketizing import PRIORITIES, secrets_of
+from pluralis.grouping.bucketizing import PRIORITIES, sensitive_values
 from pluralis.grouping.hierarchical_distance import whd
-from pluralis.grouping.plan import LEFT_OUT
+from pluralis.grouping.plan import SUPPRESSED
 from pluralis.kernels.msb import priority, waiting_rows
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Key
-from pluralis.reproduce import Lab, Point
 
 ADULT = "adult_clean_30162.csv.gz"
 QUASI: dict[str, Any] = {
@@ -28,8 +28,8 @@ QUASI: dict[str, Any] = {
     "zipcode": {"role": "quasi", "hierarchy": {"mask": "right"}},
     "age": {"role": "quasi", "type": "number"},
 }
-SECRETS = ("occupation", "salary", "physician", "disease")
-SLICES = (SECRETS[:2], SECRETS[2:])
+SENSITIVE = ("occupation", "salary", "physician", "disease")
+SLICES = (SENSITIVE[:2], SENSITIVE[2:])
 DRAWS = 10
 
 
@@ -41,14 +41,14 @@ def printed() -> Mapping[str, Any]:
 @cache
 def people() -> pl.DataFrame:
     """Table I."""
-    return pl.DataFrame(printed()["worked"]["table1"], schema=[*QUASI, *SECRETS], orient="row")
+    return pl.DataFrame(printed()["worked"]["table1"], schema=[*QUASI, *SENSITIVE], orient="row")
 
 
-def _policy(method: str, *secrets: str, k: int | None = None, **how: Any) -> Policy:
-    attributes = {**QUASI, **{name: {"role": "sensitive", "l": 3} for name in secrets}}
+def _policy(method: str, *sensitive: str, k: int | None = None, **how: Any) -> Policy:
+    attributes = {**QUASI, **{name: {"role": "sensitive", "l": 3} for name in sensitive}}
     asked = {"version": 1, "attributes": attributes, "others": "drop"}
     asked["publish"] = {"method": method, "suppress": 0.99, **how}
-    return Policy.of({**asked, "k": k} if k else asked)
+    return Policy.from_dict({**asked, "k": k} if k else asked)
 
 
 def _of(policy: Policy, key: Key | None = None) -> Made:
@@ -58,38 +58,38 @@ def _of(policy: Policy, key: Key | None = None) -> Made:
 def _priorities() -> list[int]:
     """Equation 12 for the best bucket on occupation and salary, then for the best that shares no value with those."""
     table = _of(_policy("msb", *SLICES[0])).table
-    secrets = secrets_of([table[name] for name in SLICES[0]], np.arange(table.rows), None, [3, 3], once=True)
-    waiting, kind = waiting_rows(secrets), PRIORITIES.index("mmdcf")
-    ranked = {bucket: int(priority(secrets, waiting, bucket, kind)) for bucket in range(secrets.values.shape[0])}
-    taken, found = np.empty((0, 2), np.int64), []
+    buckets = sensitive_values([table[name] for name in SLICES[0]], np.arange(table.rows), None, [3, 3], once=True)
+    waiting, kind = waiting_rows(buckets), PRIORITIES.index("mmdcf")
+    ranked = {bucket: int(priority(buckets, waiting, bucket, kind)) for bucket in range(buckets.values.shape[0])}
+    taken, priorities = np.empty((0, 2), np.int64), []
     wanted = ["clerk 4000+", "teacher 6000+", "cook 10000+"]  # of equal buckets the paper takes these
     of_bucket = {
-        int(secrets.bucket_of[row]): " ".join(table[name].text(int(table[name].codes[row])) for name in SLICES[0])
+        int(buckets.bucket_of[row]): " ".join(table[name].text(int(table[name].codes[row])) for name in SLICES[0])
         for row in range(table.rows)
     }
-    for said in wanted:
-        free = [b for b in ranked if not np.isin(secrets.values[b], taken).any()]
+    for values in wanted:
+        free = [b for b in ranked if not np.isin(buckets.values[b], taken).any()]
         best = max(ranked[b] for b in free)
-        (mine,) = (b for b in free if of_bucket[b] == said and ranked[b] == best)
-        taken = np.vstack([taken, secrets.values[mine]])
-        found.append(best)
-    return found
+        (chosen,) = (b for b in free if of_bucket[b] == values and ranked[b] == best)
+        taken = np.vstack([taken, buckets.values[chosen]])
+        priorities.append(best)
+    return priorities
 
 
 def _left_out_by_msb() -> float:
-    return float((~_of(_policy("msb", *SECRETS, variant="paper")).placed).sum())
+    return float((~_of(_policy("msb", *SENSITIVE, variant="paper")).placed).sum())
 
 
 def _left_out_by_sloms(variant: str) -> list[int]:
     how = {"variant": variant, "options": {"slices": [list(slice) for slice in SLICES]}}
-    drawn = (_of(_policy("sloms", *SECRETS, k=3, **how), Key(bytes([i] * 32))) for i in range(DRAWS))
+    drawn = (_of(_policy("sloms", *SENSITIVE, k=3, **how), Key(bytes([i] * 32))) for i in range(DRAWS))
     return [int((~one.placed).sum()) for one in drawn]
 
 
 def _diverse_triples() -> float:
     """Groups of three rows that are 3-diverse in all four attributes (Table II has one)."""
     rows = combinations(range(people().height), 3)
-    return sum(all(people()[name].gather(list(three)).n_unique() == 3 for name in SECRETS) for three in rows)
+    return sum(all(people()[name].gather(list(three)).n_unique() == 3 for name in SENSITIVE) for three in rows)
 
 
 def _linked() -> float:
@@ -97,7 +97,7 @@ def _linked() -> float:
 
     Whoever knows the labels of Table VI has three rows, their groups, and of those the rows with the known value.
     """
-    worked, found = printed()["worked"], 0
+    worked, linked = printed()["worked"], 0
     for slice, table in zip(SLICES, ("table3", "table4"), strict=True):
         group_of = {t: i for i, group in enumerate(worked[table]) for t in group}
         for alike in worked["table5"]:
@@ -105,8 +105,8 @@ def _linked() -> float:
             seen = people()[[t - 1 for t, group in group_of.items() if group in groups]]
             for t, (known, other) in ((t, pair) for t in alike for pair in permutations(slice)):
                 left = seen.filter(pl.col(known) == people()[known][t - 1])
-                found += left[other].n_unique() == 1
-    return found
+                linked += left[other].n_unique() == 1
+    return linked
 
 
 WORKED: Mapping[str, Callable[[], float]] = {
@@ -115,10 +115,10 @@ WORKED: Mapping[str, Callable[[], float]] = {
     "second priority": lambda: _priorities()[1],
     "third priority": lambda: _priorities()[2],
     "triples": _diverse_triples,
-    "left out by MSB": _left_out_by_msb,
-    "left out by SLOMS, paper": lambda: mean(_left_out_by_sloms("paper")),
-    "left out by SLOMS, default": lambda: mean(_left_out_by_sloms("hardened")),
-    "kept by generalisation": lambda: float(_of(_policy("kaca", *SECRETS, k=3)).placed.sum()),
+    "suppressed by MSB": _left_out_by_msb,
+    "suppressed by SLOMS, paper": lambda: mean(_left_out_by_sloms("paper")),
+    "suppressed by SLOMS, default": lambda: mean(_left_out_by_sloms("hardened")),
+    "kept by generalization": lambda: float(_of(_policy("kaca", *SENSITIVE, k=3)).placed.sum()),
     "linked": _linked,
 }
 
@@ -129,7 +129,7 @@ def worked(point: Point, _: Lab) -> Iterator[Mapping[str, Any]]:
 
 
 def marked(point: Point, lab: Lab) -> Iterator[Mapping[str, Any]]:
-    """How many rows have no group in a slice, and how many of those hold the commonest value (S1).
+    """How many rows have no group in a slice, and how many of those hold the commonest value.
 
     Each attribute is a slice of its own, with its own l; rows of Adult are drawn anew for each point.
     """
@@ -141,11 +141,11 @@ def marked(point: Point, lab: Lab) -> Iterator[Mapping[str, Any]]:
     how = {"method": "sloms", "variant": "paper", "suppress": 0.99}
     how["options"] = {"slices": [[name] for name in known["marked_l"]], "priority": "mmdcf"}
     asked = {"version": 1, "attributes": attributes, "others": "drop", "publish": how}
-    one = required(made(table, Policy.of(asked), Key(bytes([draw] * 32))))
-    for slice in one.plan.slices:
+    one = required(made(table, Policy.from_dict(asked), Key(bytes([draw] * 32))))
+    for slice in one.slices:
         (name,) = slice.attributes
         codes: npt.NDArray[np.int32] = one.table[name].codes
-        bare = slice.group_of == LEFT_OUT
+        bare = slice.group_of == SUPPRESSED
         yield {
             "attribute": name,
             "l": known["marked_l"][name],

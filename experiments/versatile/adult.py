@@ -9,15 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from experiments.versatile.releases import METHODS, MULTI, Planned, planned, text, told, whole, with_suppressed
+from experiments.reproduce import Experiment, Lab, Point
+from experiments.reproduce.paper import Value
+from experiments.versatile.releases import METHODS, MULTI, Planned, planned, schema_of, text, whole, with_suppressed
 from experiments.versatile.tables import rule_set, table_of, values_of
 from pluralis.auditing import audit
 from pluralis.estimate.conditions import Condition
+from pluralis.grouping.plan import MultiPlan
 from pluralis.metrics.kl import kl_divergence
 from pluralis.metrics.workloads import answers, workload
 from pluralis.policy.rules import Rule
-from pluralis.reproduce import Experiment, Lab, Point
-from pluralis.reproduce.paper import Value
 
 SETS, QUERIES = 50, 1_000
 QUICK_SETS, QUICK_QUERIES = 4, 20
@@ -42,27 +43,28 @@ def measure(point: Point, lab: Lab) -> Iterator[Mapping[str, Value]]:
     `groups_over_least` is the smallest group of all, over l^(number of SAs).
     """
     table, method, count = table_of("Adult", lab), text(point, "method"), whole(point, "rules")
-    found = []
+    measured = []
     for seed in range(QUICK_SETS if lab.quick else SETS):
         done = _planned(lab, method, table, rule_set(table, count, LHS, L, 1000 * count + seed))
         kl, error, kept = _worth_of(lab, method, table, done)
         plan, multi = done.plan, method.startswith(MULTI)
         sizes = plan.sizes() if multi else np.ones(1)
-        found.append(
+        parts = plan.subplans if isinstance(plan, MultiPlan) else ()
+        measured.append(
             {
                 "kl": kl,
                 "error": error,
                 "seconds": done.seconds,
-                "left_out": plan.left_out / table.height,
+                "left_out": plan.suppressed / table.height,
                 "kept": float(kept),
-                "tables": max(1, len(plan.subplans)),
-                "columns": sum(len(part.table.columns) for part in plan.subplans) or len(table.columns),
-                "secrets": len(done.policy.sensitive),
+                "tables": max(1, len(parts)),
+                "columns": sum(len(part.table.columns) for part in parts) or len(table.columns),
+                "sensitive": len(done.policy.sensitive),
                 "group": float(sizes.mean()) if multi else None,
                 "over": float(sizes.min()) / L ** len(done.policy.sensitive) if multi else None,
             }
         )
-    frame = pl.DataFrame(found)
+    frame = pl.DataFrame(measured)
     means = {name: frame[name].mean() for name in frame.columns if name not in ("kept", "over")}
     means["seconds"] = frame["seconds"].median()
     yield {
@@ -84,11 +86,11 @@ def _planned(lab: Lab, method: str, table: pl.DataFrame, rules: tuple[Rule, ...]
 
 
 def _worth_of(lab: Lab, method: str, table: pl.DataFrame, done: Planned) -> Worth:
-    key = (lab, method, told(done.plan, done.policy))
+    key = (lab, method, schema_of(done.plan, done.policy))
     if key not in _worth:
         release, asked = done.release(), _asked(lab)
         kept = audit(release, allow_test=True).holds
-        if done.plan.left_out:
+        if done.plan.suppressed:
             _worth[key] = Worth(*with_suppressed(done.plan, done.coded, table, asked), kept)
         else:
             kl = kl_divergence(release, table)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import polars as pl
 
+from experiments.reproduce import Case, Printed, Results
 from experiments.versatile.releases import GD, MULTI, MULTI_PAPER, SINGLE, UAD
 from experiments.versatile.seen import LABELS, TABLES, mean, rows, settings, short
-from pluralis.reproduce import Case, Printed, Results
 
 NEARLY = 0.10  # "nearly identical"
 CLEARLY = 0.75  # "significantly outperforms": at most so much of the other one
@@ -31,10 +31,14 @@ def value(results: Results, example: str, what: str) -> float:
 
 
 def intersection(results: Results, printed: Printed) -> Iterator[Case]:
-    found = {what: value(results, "Tables 2", what) for what in ("tuples revealed", "rules broken by one table alone")}
+    measured = {
+        what: value(results, "Tables 2", what) for what in ("tuples revealed", "rules broken by one table alone")
+    }
     people = printed["example"]["tuples_revealed"]
-    yield Case(found["tuples revealed"] == people, f"{found['tuples revealed']:.0f} tuples of one possible zipcode")
-    yield Case(found["rules broken by one table alone"] == 0, "no table breaks its rule alone")
+    yield Case(
+        measured["tuples revealed"] == people, f"{measured['tuples revealed']:.0f} tuples of one possible zipcode"
+    )
+    yield Case(measured["rules broken by one table alone"] == 0, "no table breaks its rule alone")
 
 
 def example(results: Results, _: Printed) -> Iterator[Case]:
@@ -45,15 +49,15 @@ def example(results: Results, _: Printed) -> Iterator[Case]:
 
 
 def uad_in_form(results: Results, _: Printed) -> Iterator[Case]:
-    found = results["schemas"].sum().row(0, named=True)
-    yield Case(found["uad"] == found["sets"], f"{found['uad']:,} of {found['sets']:,} random sets of rules")
+    totals = results["schemas"].sum().row(0, named=True)
+    yield Case(totals["uad"] == totals["sets"], f"{totals['uad']:,} of {totals['sets']:,} random sets of rules")
 
 
 def loop_ends(results: Results, _: Printed) -> Iterator[Case]:
-    found = results["schemas"].sum().row(0, named=True)
-    for kind, said in (("", "without circles"), ("_circular", "with circles")):
-        loops, ended = found[f"loops{kind}"], found[f"ended{kind}"]
-        yield Case(ended == loops, f"it ends for {ended:,} of {loops:,} sets of rules {said}")
+    totals = results["schemas"].sum().row(0, named=True)
+    for kind, which in (("", "without circles"), ("_circular", "with circles")):
+        loops, ended = totals[f"loops{kind}"], totals[f"ended{kind}"]
+        yield Case(ended == loops, f"it ends for {ended:,} of {loops:,} sets of rules {which}")
 
 
 def decomposable(results: Results, _: Printed) -> Iterator[Case]:
@@ -64,8 +68,8 @@ def decomposable(results: Results, _: Printed) -> Iterator[Case]:
 
 def rules_kept(results: Results, _: Printed) -> Iterator[Case]:
     for method in (GD, UAD):
-        found = rows(results, "adult", method=method)
-        kept, sets = int(found["kept"].sum()), int(found["sets"].sum())
+        chosen = rows(results, "adult", method=method)
+        kept, sets = int(chosen["kept"].sum()), int(chosen["sets"].sum())
         yield Case(kept == sets, f"{LABELS[method]}: the audit finds all rules kept in {kept:,} of {sets:,} releases")
 
 
@@ -98,8 +102,8 @@ def outperform(measure: str, baselines: tuple[str, ...]) -> Check:
         for count in _several(results):
             ours = [_adult(results, measure, method, count) for method in (GD, UAD)]
             theirs = [_adult(results, measure, method, count) for method in baselines]
-            said = " and ".join(map(short, ours)) + " against " + " and ".join(map(short, theirs))
-            yield Case(max(ours) < min(theirs), f"c = {count}: {said}")
+            words = " and ".join(map(short, ours)) + " against " + " and ".join(map(short, theirs))
+            yield Case(max(ours) < min(theirs), f"c = {count}: {words}")
 
     return check
 
@@ -111,9 +115,9 @@ def _several(results: Results) -> list[int]:
 
 def deteriorates(results: Results, _: Printed) -> Iterator[Case]:
     counts = settings(results, "adult", "rules")
-    for measure, said in (("kl", "KL"), ("error", "error")):
+    for measure, title in (("kl", "KL"), ("error", "error")):
         few, many = (_adult(results, measure, MULTI_PAPER, count) for count in (counts[0], counts[-1]))
-        yield Case(many >= TWICE * few, f"{said} {short(few)} at c = {counts[0]}, {short(many)} at c = {counts[-1]}")
+        yield Case(many >= TWICE * few, f"{title} {short(few)} at c = {counts[0]}, {short(many)} at c = {counts[-1]}")
 
 
 def least_group(results: Results, _: Printed) -> Iterator[Case]:
@@ -126,15 +130,15 @@ def large_buckets(results: Results, _: Printed) -> Iterator[Case]:
     counts = settings(results, "adult", "rules")
     for method in (MULTI_PAPER, MULTI):
         few, many = (_adult(results, "group", method, count) for count in (counts[0], counts[-1]))
-        said = f"{LABELS[method]}: {short(few)} rows at c = {counts[0]}, {short(many)} at c = {counts[-1]}"
-        yield Case(many > few, said)
+        words = f"{LABELS[method]}: {short(few)} rows at c = {counts[0]}, {short(many)} at c = {counts[-1]}"
+        yield Case(many > few, words)
 
 
 def slow_multi(results: Results, _: Printed) -> Iterator[Case]:
     for count in _several(results):
         multi, gd, uad = (_adult(results, "seconds", method, count) for method in (MULTI_PAPER, GD, UAD))
-        said = f"c = {count}: {_ms(multi)} against {_ms(gd)} and {_ms(uad)}"
-        yield Case(multi >= MAGNITUDE * max(gd, uad), said)
+        words = f"c = {count}: {_ms(multi)} against {_ms(gd)} and {_ms(uad)}"
+        yield Case(multi >= MAGNITUDE * max(gd, uad), words)
 
 
 def uad_faster(results: Results, _: Printed) -> Iterator[Case]:
@@ -167,85 +171,87 @@ def _said(counts: list[int]) -> str:
 
 def clearly_below(measure: str) -> Check:
     def check(results: Results, _: Printed) -> Iterator[Case]:
-        for table, said in TABLES.items():
+        for table, title in TABLES.items():
             for count in settings(results, "rules", "rules", table=table):
                 uad, single = (
                     mean(results, "rules", measure, table=table, rules=count, method=m) for m in (UAD, SINGLE)
                 )
-                yield Case(uad <= CLEARLY * single, f"{said}, c = {count}: {short(uad)} against {short(single)}")
+                yield Case(uad <= CLEARLY * single, f"{title}, c = {count}: {short(uad)} against {short(single)}")
 
     return check
 
 
 def exact_alone(results: Results, _: Printed) -> Iterator[Case]:
-    for table, said in TABLES.items():
+    for table, title in TABLES.items():
         errors = [mean(results, "queries", "error", table=table, dimensions=1, method=m) for m in (UAD, SINGLE)]
-        yield Case(max(errors) < 1e-9, f"{said}: errors of {short(errors[0])} and {short(errors[1])}")
+        yield Case(max(errors) < 1e-9, f"{title}: errors of {short(errors[0])} and {short(errors[1])}")
 
 
 def below_asked(results: Results, _: Printed) -> Iterator[Case]:
-    for table, said in TABLES.items():
-        found = rows(results, "queries", table=table).filter(pl.col("dimensions") > 1)
-        for dimensions, part in sorted(set(found.select("dimensions", "part").rows())):
+    for table, title in TABLES.items():
+        chosen = rows(results, "queries", table=table).filter(pl.col("dimensions") > 1)
+        for dimensions, part in sorted(set(chosen.select("dimensions", "part").rows())):
             uad, single = (
                 mean(results, "queries", "error", table=table, dimensions=dimensions, part=part, method=method)
                 for method in (UAD, SINGLE)
             )
             asked = f"qd = {dimensions}" if part == 0.4 else f"p = {part}"
-            yield Case(uad < single, f"{said}, {asked}: {short(uad)} against {short(single)}")
+            yield Case(uad < single, f"{title}, {asked}: {short(uad)} against {short(single)}")
 
 
 def hardly_changes(name: str, base: int) -> Check:
     """Whether UAD's error stays where it was as a setting grows."""
 
     def check(results: Results, _: Printed) -> Iterator[Case]:
-        for table, said in TABLES.items():
+        for table, title in TABLES.items():
             values = [v for v in settings(results, name, name, table=table) if v >= base]
             errors = [mean(results, name, "error", table=table, method=UAD, **{name: v}) for v in values]
             for v, error in list(zip(values, errors, strict=True))[1:]:
                 same = math.isclose(error, errors[0], rel_tol=BARELY)
-                yield Case(same, f"{said}, {name} = {v}: {short(error)}, with {values[0]} {short(errors[0])}")
+                yield Case(same, f"{title}, {name} = {v}: {short(error)}, with {values[0]} {short(errors[0])}")
 
     return check
 
 
 def same_schema(results: Results, _: Printed) -> Iterator[Case]:
-    found = rows(results, "l", method=UAD).group_by("table", "set").agg(pl.col("schema").n_unique())
-    yield Case(found["schema"].max() == 1, f"one schema for every l in {found.height} of {found.height} sets of rules")
+    schemas = rows(results, "l", method=UAD).group_by("table", "set").agg(pl.col("schema").n_unique())
+    yield Case(
+        schemas["schema"].max() == 1, f"one schema for every l in {schemas.height} of {schemas.height} sets of rules"
+    )
 
 
 def linear(results: Results, _: Printed) -> Iterator[Case]:
-    found = rows(results, "growth", method=UAD).sort("rows")
-    (first, low), (last, high) = (found.select("rows", "seconds").row(i) for i in (0, -1))
+    growth = rows(results, "growth", method=UAD).sort("rows")
+    (first, low), (last, high) = (growth.select("rows", "seconds").row(i) for i in (0, -1))
     power = math.log(high / low) / math.log(last / first)
-    said = f"n^{power:.2f} from {short(first)} to {short(last)} rows, {_ms(low)} to {_ms(high)}"
-    yield Case(power <= LINEAR, said)
+    words = f"n^{power:.2f} from {short(first)} to {short(last)} rows, {_ms(low)} to {_ms(high)}"
+    yield Case(power <= LINEAR, words)
 
 
 def axes(results: Results, printed: Printed) -> Iterator[Case]:
     """The largest value of each figure, of the methods that the paper shows, beside where its axis ends."""
     drawn = (GD, UAD, MULTI_PAPER, SINGLE)
-    found = {f"figure{i}": _most(results, "adult", m, drawn) for i, m in enumerate(("kl", "error", "seconds"), 1)}
-    found["figure4"] = _most(results, "seconds", "seconds", (UAD,))
+    largest = {f"figure{i}": _most(results, "adult", m, drawn) for i, m in enumerate(("kl", "error", "seconds"), 1)}
+    largest["figure4"] = _most(results, "seconds", "seconds", (UAD,))
     large = {
         "figure5": ("rules", "kl"),
         "figure6": ("rules", "error"),
         "figure9": ("lhs", "error"),
         "figure10": ("l", "error"),
     }
-    found |= {name: _most(results, *of, (UAD, SINGLE)) for name, of in large.items()}
+    largest |= {name: _most(results, *columns, (UAD, SINGLE)) for name, columns in large.items()}
     asked = results["queries"]
-    found["figure7"] = _most({"queries": asked.filter(pl.col("part") == 0.4)}, "queries", "error", (UAD, SINGLE))
-    found["figure8"] = _most({"queries": asked.filter(pl.col("dimensions") == 4)}, "queries", "error", (UAD, SINGLE))
+    largest["figure7"] = _most({"queries": asked.filter(pl.col("part") == 0.4)}, "queries", "error", (UAD, SINGLE))
+    largest["figure8"] = _most({"queries": asked.filter(pl.col("dimensions") == 4)}, "queries", "error", (UAD, SINGLE))
     for name, ticks in printed["axes"].items():
-        within = ticks[-2] < found[name] <= ticks[-1]
-        yield Case(within, f"Figure {name[6:]}: {short(found[name])}, axis {short(ticks[-2])} to {short(ticks[-1])}")
+        within = ticks[-2] < largest[name] <= ticks[-1]
+        yield Case(within, f"Figure {name[6:]}: {short(largest[name])}, axis {short(ticks[-2])} to {short(ticks[-1])}")
 
 
 def _most(results: Results, experiment: str, measure: str, methods: tuple[str, ...]) -> float:
     """The largest mean over sets."""
     table = results[experiment].filter(pl.col("method").is_in(methods))
     beside = [n for n in ("table", "rules", "method", "dimensions", "part", "lhs", "l") if n in table.columns]
-    found = table.group_by(beside).agg(pl.col(measure).mean())[measure].max()
-    assert isinstance(found, float)
-    return found
+    largest = table.group_by(beside).agg(pl.col(measure).mean())[measure].max()
+    assert isinstance(largest, float)
+    return largest

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from experiments.reproduce import Figure, Printed, Results
+from experiments.reproduce.line_figures import Panel
+from experiments.reproduce.paper import Value
 from experiments.versatile.releases import GD, METHODS, SINGLE, UAD
 from experiments.versatile.seen import TABLES, line
-from pluralis.report.lines import Panel
-from pluralis.reproduce import Figure, Printed, Results
-from pluralis.reproduce.paper import Value
 
 KL, ERROR, TIME = "KL divergence, nats", "mean relative error", "seconds to plan"
 RULES = "number of rules"
@@ -60,11 +60,11 @@ def _panels(
     **where: Value,
 ) -> list[Panel]:
     """One panel for each of the large tables."""
-    found = []
+    panels = []
     for table in TABLES:
         lines = [line(results, experiment, across, measure, method, table=table, **where) for method in methods]
-        found.append(Panel(TITLES[table], x, y, lines, log=False))
-    return found
+        panels.append(Panel(TITLES[table], x, y, lines, log=False))
+    return panels
 
 
 CAPTIONS = {

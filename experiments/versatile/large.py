@@ -7,15 +7,15 @@ from functools import lru_cache
 
 import polars as pl
 
-from experiments.versatile.releases import GD, MULTI, MULTI_PAPER, SINGLE, UAD, digest, planned, text, told, whole
+from experiments.reproduce import Experiment, Lab, Point
+from experiments.reproduce.paper import Value
+from experiments.versatile.releases import GD, MULTI, MULTI_PAPER, SINGLE, UAD, digest, planned, schema_of, text, whole
 from experiments.versatile.tables import rule_set, table_of, texas, values_of
 from pluralis.errors import Infeasible
 from pluralis.metrics.kl import kl_divergence
 from pluralis.metrics.workloads import answers, workload
 from pluralis.policy.rules import Rule
 from pluralis.release.release import Release
-from pluralis.reproduce import Experiment, Lab, Point
-from pluralis.reproduce.paper import Value
 
 TABLES = ("Texas", "claims")
 SETS, QUERIES, QUICK_QUERIES = 3, 25, 8
@@ -51,7 +51,7 @@ def with_l(rules: tuple[Rule, ...], l: int) -> tuple[Rule, ...]:
 def _released(table: str, lab: Lab, method: str, rules: tuple[Rule, ...]) -> tuple[Release, str, float]:
     """A release, what tells it from others, and the seconds of its plan."""
     done = planned(table_of(table, lab), rules, method)
-    return done.release(), f"{method} l={rules[0].l} {told(done.plan, done.policy)}", done.seconds
+    return done.release(), f"{method} l={rules[0].l} {schema_of(done.plan, done.policy)}", done.seconds
 
 
 _kl: dict[tuple[str, Lab, str], float] = {}
@@ -64,29 +64,29 @@ def measure(point: Point, lab: Lab) -> Iterator[Mapping[str, Value]]:
     table, set_, part = text(setting, "table"), whole(setting, "set"), setting["part"]
     assert isinstance(part, float)
     rules = with_l(rules_for(table, lab, whole(setting, "rules"), whole(setting, "lhs"), set_), whole(setting, "l"))
-    release, said, seconds = _released(table, lab, text(setting, "method"), rules)
-    if said.startswith(SINGLE):
-        said = SINGLE  # the same whatever the rules are
-    schema = digest(said.partition(" l=")[2].partition(" ")[2] or said)
+    release, identity, seconds = _released(table, lab, text(setting, "method"), rules)
+    if identity.startswith(SINGLE):
+        identity = SINGLE  # the same whatever the rules are
+    schema = digest(identity.partition(" l=")[2].partition(" ")[2] or identity)
     yield {
-        "kl": _kl_of(table, lab, said, release),
-        "error": _error_of(table, lab, said, release, (set_, whole(setting, "dimensions"), part)),
+        "kl": _kl_of(table, lab, identity, release),
+        "error": _error_of(table, lab, identity, release, (set_, whole(setting, "dimensions"), part)),
         "seconds": seconds,
         "tables": len(release.manifest.tables),
         "schema": schema,
     }
 
 
-def _kl_of(table: str, lab: Lab, said: str, release: Release) -> float:
-    if (table, lab, said) not in _kl:
+def _kl_of(table: str, lab: Lab, identity: str, release: Release) -> float:
+    if (table, lab, identity) not in _kl:
         kl = kl_divergence(release, table_of(table, lab))
         assert kl is not None
-        _kl[table, lab, said] = kl
-    return _kl[table, lab, said]
+        _kl[table, lab, identity] = kl
+    return _kl[table, lab, identity]
 
 
-def _error_of(table: str, lab: Lab, said: str, release: Release, asked: tuple[int, int, float]) -> float:
-    key = (table, lab, said, *asked)
+def _error_of(table: str, lab: Lab, identity: str, release: Release, asked: tuple[int, int, float]) -> float:
+    key = (table, lab, identity, *asked)
     if key not in _error:
         seed, dimensions, part = asked
         queries = workload(

@@ -12,19 +12,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from experiments.reproduce.paper import Point
 from experiments.versatile.tables import policy_for
 from pluralis import Key, Policy
 from pluralis.assembling.assembly import assemble
 from pluralis.estimate.conditions import All, Condition
-from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.grouping.plan import SUPPRESSED, MultiPlan, Plan
 from pluralis.grouping.subtable_divergence import Groups, Likelihood
 from pluralis.grouping.subtable_schema import Subtable
-from pluralis.methods import method_for
+from pluralis.method import method_for
 from pluralis.metrics.workloads import expression
 from pluralis.policy.rules import Rule
 from pluralis.randomness import Draw
 from pluralis.release.release import Release
-from pluralis.reproduce.paper import Point
 from pluralis.table.encoding import Table, encode
 
 GD, UAD, MULTI, MULTI_PAPER, SINGLE = "gd", "uad", "multi-sa", "multi-sa, paper", "single-attribute"
@@ -59,17 +59,17 @@ def planned(table: pl.DataFrame, rules: Sequence[Rule], method: str) -> Planned:
     return Planned(plan, time.perf_counter() - start, coded, policy)
 
 
-def told(plan: Plan, policy: Policy) -> str:
+def schema_of(plan: Plan, policy: Policy) -> str:
     """What makes two releases of a table equal for one l: which columns stand together, or what is protected."""
-    if not plan.subplans:
+    if not isinstance(plan, MultiPlan):
         return ", ".join(sorted(policy.sensitive))
     tables = (" ".join(f"{c.name}:{c.role}" for c in part.table.columns.values()) for part in plan.subplans)
     return " | ".join(sorted(tables))
 
 
-def digest(said: str) -> str:
+def digest(text: str) -> str:
     """A short name for a long text."""
-    return hashlib.blake2b(said.encode(), digest_size=4).hexdigest()
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
 def whole(point: Point, name: str) -> int:
@@ -84,23 +84,23 @@ def text(point: Point, name: str) -> str:
     return value
 
 
-# multi-SA's left-out rows -------------------------------------------------------------------------------------------
+# multi-SA's suppressed rows ------------------------------------------------------------------------------------------
 
 
 def with_suppressed(
     plan: Plan, coded: Table, original: pl.DataFrame, asked: Sequence[Condition]
 ) -> tuple[float, float]:
-    """KL divergence and mean error if left-out rows are published without their sensitive values, as the paper does.
+    """KL divergence and mean error if suppressed rows are published without their sensitive values, as the paper does.
 
     Whoever reads them can only take every combination of values to be as likely as any other.
     """
-    secrets, quasi = coded.sensitive, [column for column in coded.columns.values() if column.role != "sensitive"]
+    sensitive, quasi = coded.sensitive, [column for column in coded.columns.values() if column.role != "sensitive"]
     joint = np.zeros(coded.rows, np.int64)
-    for column in secrets:
+    for column in sensitive:
         joint = joint * column.size + column.codes
-    size = math.prod(column.size for column in secrets)
-    kept = plan.group_of != LEFT_OUT
-    groups = Groups.of(plan.group_of[kept], joint[kept].astype(np.int32), size)
+    size = math.prod(column.size for column in sensitive)
+    kept = plan.group_of != SUPPRESSED
+    groups = Groups.from_rows(plan.group_of[kept], joint[kept].astype(np.int32), size)
     groups = Groups(
         np.where(kept, plan.group_of, plan.groups),
         np.append(groups.starts, groups.values.size + size),
@@ -108,12 +108,12 @@ def with_suppressed(
         np.append(groups.shares, np.full(size, 1 / size)),
     )
     columns = [(column.codes, column.size) for column in quasi] + [(joint.astype(np.int32), size)]
-    secret = 1 << len(quasi)
-    kl = Likelihood(columns, {secret: groups}).kl([Subtable(2 * secret - 1, secret)])
+    bit = 1 << len(quasi)
+    kl = Likelihood(columns, {bit: groups}).kl([Subtable(2 * bit - 1, bit)])
     assert kl is not None
     rows = pl.DataFrame({column.name: column.published(np.arange(coded.rows)) for column in quasi})
-    grid = np.unravel_index(np.arange(size), [column.size for column in secrets])
-    shown = zip(secrets, grid, strict=True)
+    grid = np.unravel_index(np.arange(size), [column.size for column in sensitive])
+    shown = zip(sensitive, grid, strict=True)
     cells = pl.DataFrame({column.name: column.series.gather(codes) for column, codes in shown})
     errors = []
     for query in asked:

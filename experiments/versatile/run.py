@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments.reproduce import Claim, Paper
 from experiments.versatile import claims as check
 from experiments.versatile.adult import ADULT
 from experiments.versatile.figures import figures
@@ -10,11 +11,10 @@ from experiments.versatile.numbers import numbers
 from experiments.versatile.releases import MULTI, MULTI_PAPER, SINGLE
 from experiments.versatile.schemas import EXAMPLE, SCHEMAS
 from experiments.versatile.tables import ADULT_FILE, CLAIMS_FILE, DATA
-from pluralis.reproduce import Claim, Paper
 
 SETTINGS = """
 **Tables.** *Adult*: 45,222 rows without missing values in the seven attributes of Table 5a, of which 10,000 are drawn
-without replacement; age, country, education and occupation are generalised as the paper lists. *Texas'* discharges may
+without replacement; age, country, education and occupation are generalized as the paper lists. *Texas'* discharges may
 not be passed on. Two tables of 18 attributes stand in: *generated*, 177,148 rows with the attributes and domain sizes
 of Table 5b, whose columns go together as zipcode and county or diagnosis and group do; and *claims*, the 98,966
 inpatient claims of DE-SynPUF segment 1 that miss no value in 18 attributes, in which no two claims of a person share a

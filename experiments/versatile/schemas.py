@@ -10,6 +10,8 @@ import networkx as nx
 import numpy as np
 import polars as pl
 
+from experiments.reproduce import Experiment, Lab, Point
+from experiments.reproduce.paper import Value
 from experiments.versatile.releases import text, whole
 from pluralis import Key, Policy
 from pluralis.assembling.assembly import assemble
@@ -17,17 +19,15 @@ from pluralis.attacks.adversary.consistent_worlds import candidates, piles_of, p
 from pluralis.attacks.base import Options
 from pluralis.attacks.intersection import ATTACK
 from pluralis.auditing.normal_form import Part, normal_form
-from pluralis.grouping.plan import Plan, Subplan
+from pluralis.grouping.plan import BucketizedPlan, MultiPlan, Subplan
 from pluralis.grouping.subtable_divergence import hanging
 from pluralis.grouping.subtable_schema import Schema, Subtable, keeps
-from pluralis.methods import method_for
-from pluralis.methods.gd import starts
-from pluralis.methods.uad import split
+from pluralis.method import method_for
+from pluralis.method.gd import starts
+from pluralis.method.uad import split
 from pluralis.policy.rules import Rule, irreducible
 from pluralis.randomness import Draw
 from pluralis.release.release import Release
-from pluralis.reproduce import Experiment, Lab, Point
-from pluralis.reproduce.paper import Value
 from pluralis.table.encoding import Table, encode
 
 # the running example ------------------------------------------------------------------------------------------------
@@ -80,10 +80,9 @@ TABLES_4 = [
 
 def released(people: pl.DataFrame, tables: Sequence[Bucketized], rules: Sequence[str]) -> Release:
     """What these tables publish together. No two people of a table agree in all of its attributes."""
-    policy = Policy.of({"version": 1, "rules": list(rules), "publish": {"method": "uad"}})
+    policy = Policy.from_dict({"version": 1, "rules": list(rules), "publish": {"method": "uad"}})
     coded = encode(people, policy)
-    plan = Plan(
-        kind="multi",
+    plan = MultiPlan(
         group_of=np.zeros(coded.rows, np.int64),
         subplans=tuple(_subplan(people, coded, policy, table) for table in tables),
         rules=tuple(map(Rule.parse, rules)),
@@ -97,23 +96,23 @@ def _subplan(people: pl.DataFrame, coded: Table, policy: Policy, table: Bucketiz
     bucket = dict(zip(people.select(names).rows(), table.bucket, strict=True))
     shown = pl.DataFrame([own[name].published(np.arange(own.rows)) for name in names])
     groups = np.array([bucket[row] for row in shown.rows()], np.int64)
-    return Subplan(own, policy.of_part(table.knows, {table.protects: 2}, "anatomy"), Plan("bucketized", groups))
+    return Subplan(own, policy.of_part(table.knows, {table.protects: 2}, "anatomy"), BucketizedPlan(groups))
 
 
-def revealed(release: Release, original: pl.DataFrame, knows: Sequence[str], secret: str) -> set[tuple[str, ...]]:
-    """Of whom all tables together leave one value of the secret possible."""
+def revealed(release: Release, original: pl.DataFrame, knows: Sequence[str], protected: str) -> set[tuple[str, ...]]:
+    """Of whom all tables together leave one value of the protected attribute possible."""
     piles = piles_of(release)
     assert piles is not None
     asked = original.select(knows).unique(maintain_order=True)
     known = {name: piles.code(name, asked[name]) for name in knows}
-    may = candidates(piles, propagated(piles), known, secret)
-    return {(*asked.row(i), piles.domains[secret][int(row.argmax())]) for i, row in enumerate(may) if sum(row) == 1}
+    may = candidates(piles, propagated(piles), known, protected)
+    return {(*asked.row(i), piles.domains[protected][int(row.argmax())]) for i, row in enumerate(may) if sum(row) == 1}
 
 
 def _attack(release: Release, original: pl.DataFrame) -> tuple[int, float]:
-    """How many rules an attacker breaks who joins all tables, and the surest guess."""
-    found = ATTACK.run(release, original, Options())
-    return sum(result.breach for result in found), max(result.worst or 0.0 for result in found)
+    """How many rules an attacker breaks who joins all tables, and the maximum posterior."""
+    results = ATTACK.run(release, original, Options())
+    return sum(result.breach for result in results), max(result.worst or 0.0 for result in results)
 
 
 def measure_example(point: Point, _: Lab) -> Iterator[Mapping[str, Value]]:
@@ -133,21 +132,21 @@ def measure_example(point: Point, _: Lab) -> Iterator[Mapping[str, Value]]:
 def _tables_2() -> dict[str, float]:
     release = released(TABLE_1, TABLES_2, RULES)
     people = revealed(release, TABLE_1, ("hospital", "race"), "zipcode")
-    said = {("111111", "asian", "71000"), ("222222", "black", "73000"), ("333333", "black", "72000"),
+    as_printed = {("111111", "asian", "71000"), ("222222", "black", "73000"), ("333333", "black", "72000"),
             ("333333", "white", "71000")}  # fmt: skip
     alone = [
         _attack(released(TABLE_1.select(*t.knows, t.protects), [t], [r]), TABLE_1)[0]
         for t, r in zip(TABLES_2, RULES, strict=True)
     ]
-    broken, surest = _attack(release, TABLE_1)
+    broken, posterior = _attack(release, TABLE_1)
     true = set(TABLE_1.select("hospital", "race", "zipcode").rows())
     return {
         "tuples revealed": len(people),
         "revealed tuples that the original has": len(people & true),
-        "printed tuples that the original has": len(said & true),
+        "printed tuples that the original has": len(as_printed & true),
         "rules broken by one table alone": sum(alone),
         "rules broken by all tables": broken,
-        "the surest guess": surest,
+        "the maximum posterior": posterior,
     }
 
 
@@ -163,8 +162,8 @@ def _v3() -> dict[str, float]:
     both = _attack(released(V3_PEOPLE, V3_TABLES, ["q, z -> s : l=2"]), V3_PEOPLE)
     return {
         "rules in normal form": sum(_kept(tables, each).values()),
-        "the surest guess, knowing q or z": alone[1],
-        "the surest guess, knowing q and z": both[1],
+        "the maximum posterior, knowing q or z": alone[1],
+        "the maximum posterior, knowing q and z": both[1],
     }
 
 
@@ -200,11 +199,11 @@ def drawn_schema(rng: random.Random) -> Schema:
     names = [chr(ord("a") + i) for i in range(rng.randint(3, 9))]
     rules = []
     for _ in range(rng.randint(1, 9)):
-        secret = rng.choice(names)
-        others = [name for name in names if name != secret]
+        protected = rng.choice(names)
+        others = [name for name in names if name != protected]
         left = rng.sample(others, rng.randint(1, min(4, len(others))))
-        rules.append(Rule(knows=tuple(sorted(left)), protects=secret, l=2))
-    return Schema.of(names, irreducible(rules))
+        rules.append(Rule(knows=tuple(sorted(left)), protects=protected, l=2))
+    return Schema.from_rules(names, irreducible(rules))
 
 
 def goes_in_circles(schema: Schema) -> bool:
@@ -227,9 +226,9 @@ def loop_ends(schema: Schema) -> bool:
         if tables in seen:
             return False
         seen.add(tables)
-        secret = broken.protects
-        left = {Subtable(t.shows & ~secret, t.protects & ~secret) for t in tables}
-        tables = frozenset({t for t in left if t.shows} | {Subtable(broken.knows | secret, secret)})
+        bit = broken.protects
+        left = {Subtable(t.shows & ~bit, t.protects & ~bit) for t in tables}
+        tables = frozenset({t for t in left if t.shows} | {Subtable(broken.knows | bit, bit)})
     return False
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from experiments.reproduce import Results
+from experiments.reproduce.line_figures import Line
+from experiments.reproduce.paper import Value
 from experiments.versatile.releases import GD, MULTI, MULTI_PAPER, SINGLE, UAD
-from pluralis.report.lines import Line
-from pluralis.reproduce import Results
-from pluralis.reproduce.paper import Value
 
 TABLES = {"Texas": "generated", "claims": "claims"}
 NUMBERS = {GD: 0, UAD: 1, MULTI_PAPER: 2, MULTI: 3, SINGLE: 4}
@@ -28,9 +28,9 @@ def rows(results: Results, experiment: str, **where: Value) -> pl.DataFrame:
 
 def mean(results: Results, experiment: str, measure: str, **where: Value) -> float:
     """The mean of a measure over all rows of these settings."""
-    found = rows(results, experiment, **where)[measure].mean()
-    assert isinstance(found, float | int)
-    return float(found)
+    average = rows(results, experiment, **where)[measure].mean()
+    assert isinstance(average, float | int)
+    return float(average)
 
 
 def settings(results: Results, experiment: str, name: str, **where: Value) -> list[int]:

@@ -12,11 +12,11 @@ from functools import lru_cache
 
 import polars as pl
 
+from experiments.reproduce import Experiment, Lab, Point
+from experiments.reproduce.paper import Value
+from experiments.versatile.texas import ROWS, texas_like
 from pluralis import Policy
-from pluralis.datasets.texas import ROWS, texas_like
 from pluralis.policy.rules import Rule, irreducible
-from pluralis.reproduce import Experiment, Lab, Point
-from pluralis.reproduce.paper import Value
 
 ADULT_FILE, CLAIMS_FILE = "adult_clean_45222.csv.gz", "desynpuf_inpatient_claims.parquet"
 QUICK_ROWS = 20_000  # of Texas and claims in a quick run
@@ -89,12 +89,12 @@ def rule_set(table: pl.DataFrame, count: int, known: int, l: int, seed: int) -> 
     rng = random.Random(seed)
     names = [name for name in table.columns if name != PERSON]
     tops = {name: int(table[name].value_counts()["count"].max()) for name in names}  # type: ignore[arg-type]
-    secrets = [name for name in names if tops[name] * l <= table.height]
+    eligible = [name for name in names if tops[name] * l <= table.height]
     rules: list[Rule] = []
     while len(rules) < count:
-        secret = rng.choice(secrets)
-        left = rng.sample([name for name in names if name != secret], known)
-        rules = irreducible([*rules, Rule(knows=tuple(sorted(left)), protects=secret, l=l)])
+        protected = rng.choice(eligible)
+        left = rng.sample([name for name in names if name != protected], known)
+        rules = irreducible([*rules, Rule(knows=tuple(sorted(left)), protects=protected, l=l)])
     return tuple(rules)
 
 
@@ -103,7 +103,7 @@ def policy_for(table: pl.DataFrame, rules: Sequence[Rule], method: str) -> Polic
     named = {name for rule in rules for name in (*rule.knows, rule.protects)}
     name, _, variant = method.partition(", ")
     suppress = 0.99 if name == "multi-sa" else 0.0
-    return Policy.of(
+    return Policy.from_dict(
         {
             "version": 1,
             "attributes": {n: {"role": "quasi"} for n in table.columns if n not in named and n != PERSON},

@@ -1,51 +1,91 @@
-"""Pluralis: publish tables that hold several secrets per person, audited, and let analysts still count."""
+"""Pluralis: publish tables that hold several secrets per person, audited, and let analysts still count.
+
+Whoever publishes: `profile` a table, `draft_policy`, `check_policy`, `compare` methods, `publish`, ``save`` what it
+returns. Whoever has a release: `audit` it, `read_release` and count, `measure` it against the original, `attack` it. A
+table is a path or any data frame, and a release a folder or one in memory, everywhere. docs/python.md tells it as one
+story.
+"""
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pluralis.api import audit, measure
-    from pluralis.auditing import Finding, Verdict
+    from pluralis.attacks import AttackResults, Result, attack
+    from pluralis.auditing import Finding, Verdict, audit
+    from pluralis.comparison.comparing import compare
+    from pluralis.comparison.frontier import Comparison
     from pluralis.datasets.hospital import hospital_discharges
-    from pluralis.errors import AuditFailed, Infeasible, PluralisError
+    from pluralis.errors import (
+        AuditFailed,
+        Breached,
+        Infeasible,
+        InputError,
+        MissingExtra,
+        OutputError,
+        PluralisError,
+        PolicyError,
+        QueryError,
+        ReleaseError,
+    )
     from pluralis.estimate import Estimate, col
-    from pluralis.methods import methods
-    from pluralis.metrics import Loss
+    from pluralis.estimate.analyst_release import AnalystRelease, read_release
+    from pluralis.method import Method, methods
+    from pluralis.metrics import Loss, measure
     from pluralis.policy.policy import Policy
-    from pluralis.profiling.profiles import profile
+    from pluralis.profiling.checking import PolicyCheck, check_policy
+    from pluralis.profiling.drafting import draft_policy
+    from pluralis.profiling.profiles import ColumnProfile, Profile, profile
     from pluralis.publishing.pipeline import publish
     from pluralis.publishing.republishing import key_for
     from pluralis.publishing.saving import Publication
     from pluralis.randomness import Key
-    from pluralis.release.reading import read_release
     from pluralis.release.release import Release
+    from pluralis.report.explain_group import explain_group
     from pluralis.table.sources import read_table
 
 __version__ = "0.1.0"
 
 # Loaded when first used, so that `pluralis --help` does not wait for numba and polars.
 _HOMES = {
+    "AnalystRelease": "estimate.analyst_release",
+    "AttackResults": "attacks",
     "AuditFailed": "errors",
+    "Breached": "errors",
+    "ColumnProfile": "profiling.profiles",
+    "Comparison": "comparison.frontier",
     "Estimate": "estimate",
     "Finding": "auditing",
     "Infeasible": "errors",
+    "InputError": "errors",
     "Key": "randomness",
     "Loss": "metrics",
+    "Method": "method",
+    "MissingExtra": "errors",
+    "OutputError": "errors",
     "PluralisError": "errors",
     "Policy": "policy.policy",
+    "PolicyCheck": "profiling.checking",
+    "PolicyError": "errors",
+    "Profile": "profiling.profiles",
     "Publication": "publishing.saving",
+    "QueryError": "errors",
     "Release": "release.release",
+    "ReleaseError": "errors",
+    "Result": "attacks",
     "Verdict": "auditing",
-    "audit": "api",
+    "attack": "attacks",
+    "audit": "auditing",
+    "check_policy": "profiling.checking",
     "col": "estimate",
+    "compare": "comparison.comparing",
+    "draft_policy": "profiling.drafting",
+    "explain_group": "report.explain_group",
     "hospital_discharges": "datasets.hospital",
     "key_for": "publishing.republishing",
-    "measure": "api",
-    "methods": "methods",
+    "measure": "metrics",
+    "methods": "method",
     "profile": "profiling.profiles",
     "publish": "publishing.pipeline",
     "read_release": "estimate.analyst_release",
@@ -53,19 +93,40 @@ _HOMES = {
 }
 
 __all__ = [
+    "AnalystRelease",
+    "AttackResults",
     "AuditFailed",
+    "Breached",
+    "ColumnProfile",
+    "Comparison",
     "Estimate",
     "Finding",
     "Infeasible",
+    "InputError",
     "Key",
     "Loss",
+    "Method",
+    "MissingExtra",
+    "OutputError",
     "PluralisError",
     "Policy",
+    "PolicyCheck",
+    "PolicyError",
+    "Profile",
     "Publication",
+    "QueryError",
     "Release",
+    "ReleaseError",
+    "Result",
     "Verdict",
+    "__version__",
+    "attack",
     "audit",
+    "check_policy",
     "col",
+    "compare",
+    "draft_policy",
+    "explain_group",
     "hospital_discharges",
     "key_for",
     "measure",
@@ -77,18 +138,11 @@ __all__ = [
 ]
 
 
-class _Package(ModuleType):
-    """`pluralis.methods` is the function, although there is a subpackage of that name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'pluralis' has no attribute {name!r}")
     return getattr(import_module(f"pluralis.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

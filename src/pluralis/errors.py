@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pluralis.attacks.base import Result
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
 class PluralisError(Exception):
     """Anything Pluralis refuses to do: what is said, and lines that go with it.
 
-    Only those begin lines: the end of a line within one of them, as a name may hold it, is shown as what it is.
+    Only those begin lines: the end of a line within one of them, as a name may hold it, is shown as what it is. All
+    errors of Pluralis are of this class; `exit_code` is what the command line ends with.
+
+    Parameters
+    ----------
+    *lines : str
+        What is wrong and what to do about it.
+
+    Examples
+    --------
+    >>> print(PluralisError("It cannot be done.", "Do something else."))
+    It cannot be done.
+    Do something else.
     """
 
     exit_code = 2
@@ -32,54 +45,173 @@ class PluralisError(Exception):
 
 
 class InputError(PluralisError):
-    """The table cannot be read as it stands."""
+    """The table cannot be read as it stands.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> try:
+    ...     pls.read_table("people.xlsx")
+    ... except pls.InputError as refusal:
+    ...     print(refusal)
+    There is no file people.xlsx. Check the path.
+    """
 
 
 class PolicyError(PluralisError):
-    """The policy, or a hierarchy it names, is not well formed."""
+    """The policy, or a hierarchy it names, is not well formed.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> try:
+    ...     pls.Policy(sensitive={"disease": 1})
+    ... except pls.PolicyError as refusal:
+    ...     print(refusal)
+    policy, attributes.disease.l: Input should be greater than or equal to 2, not 1. Write that or more.
+    """
 
 
 class ReleaseError(PluralisError):
-    """A release folder is damaged, edited, or not a release."""
+    """A release folder is damaged, edited, or not a release.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> try:
+    ...     pls.read_release("no/such/folder")
+    ... except pls.ReleaseError as refusal:
+    ...     print(refusal)
+    no/such/folder is not a folder. Name the folder that `pluralis publish` wrote.
+    """
 
 
 class QueryError(PluralisError):
-    """A query cannot be read, or asks for what the release does not hold."""
+    """A query cannot be read, or asks for what the release does not hold.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> try:
+    ...     raise pls.QueryError("There is no attribute 'agee'. Did you mean 'age'?")
+    ... except pls.QueryError as refusal:
+    ...     print(refusal)
+    There is no attribute 'agee'. Did you mean 'age'?
+    """
 
 
 class OutputError(PluralisError):
-    """The release cannot be written there."""
+    """The release cannot be written there.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> try:
+    ...     raise pls.OutputError("release exists.", "Choose another name.")
+    ... except pls.OutputError as refusal:
+    ...     print(refusal)
+    release exists.
+    Choose another name.
+    """
+
+
+class MissingExtra(PluralisError):
+    """A library that is not installed with Pluralis by itself is needed.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> try:
+    ...     optional("no_such_library", "The method gd", "publish")
+    ... except pls.MissingExtra as refusal:
+    ...     print(refusal)
+    The method gd needs no_such_library. Install it: pip install 'pluralis[publish]'.
+    """
+
+
+def optional(module: str, needed_by: str, extra: str) -> Any:
+    """A library that only an extra installs."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise MissingExtra(f"{needed_by} needs {module}. Install it: pip install 'pluralis[{extra}]'.") from None
 
 
 class Infeasible(PluralisError):
-    """No release of this table by this method meets the policy."""
+    """No release of this table by this method meets the policy.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20, 30, 40], "disease": ["flu", "flu", "hiv"]})
+    >>> try:
+    ...     pls.publish(people, pls.Policy(quasi=["age"], sensitive={"disease": 2}))
+    ... except pls.Infeasible as refusal:
+    ...     print(refusal)
+    'disease' cannot be 2-diverse: 'flu' fills 2 of 3 rows (66.7%). It is too skewed for any guarantee better than its \
+own top frequency; do not publish it, or allow suppress: 0.334.
+    """
 
     exit_code = 3
 
 
+SECRET_KEY = "made with a secret key"  # what a release of the test key is not
+
+
 class AuditFailed(PluralisError):
-    """The audit of the staged release found a claim that does not hold; nothing was published."""
+    """The audit of the staged release found a claim that does not hold; nothing was published.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        What the audit found.
+
+    Examples
+    --------
+    >>> from pluralis import Finding, Verdict
+    >>> AuditFailed(Verdict((Finding("P(disease | ", False),))).verdict.holds
+    False
+    """
 
     exit_code = 1
 
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
         broken = "; ".join(str(finding) for finding in verdict.failures)
-        super().__init__(
-            f"The audit refused this release, so nothing was published. {broken}. "
-            "Lower the claim, declare fewer adversaries, or choose another method or variant."
-        )
+        super().__init__(f"The audit refused this release, so nothing was published. {broken}. {self._remedy()}")
+
+    def _remedy(self) -> str:
+        """What to do: a test key is no fault of the policy."""
+        if {finding.claim for finding in self.verdict.failures} == {SECRET_KEY}:
+            return "Publish without the test key, or allow it: allow_test."
+        return "Lower the claim, declare fewer adversaries, or choose another method or variant."
 
 
 class Breached(PluralisError):
-    """An attack on the release got more than a claim allows; nothing was published."""
+    """An attack on the release got more than a claim allows; nothing was published.
+
+    Parameters
+    ----------
+    results : list of Result
+        What the attacks got.
+
+    Examples
+    --------
+    >>> from pluralis import Result
+    >>> result = Result("homogeneity", "disease", 9, False, 0.9, 0.9, 0.9, 0.3, promised=0.5, worst=1.0)
+    >>> Breached([result]).results[0].breach
+    True
+    """
 
     exit_code = 1
 
     def __init__(self, results: Sequence[Result]) -> None:
         self.results = tuple(results)
         got = "; ".join(
-            f"{one.attack} ({one.question}) is sure of a guess with {one.worst:.4g}, where at most {one.promised:.4g} "
+            f"{one.attack} ({one.question}) reaches a posterior of {one.worst:.4g}, where at most {one.promised:.4g} "
             f"is promised{'' if one.witness is None else f', at {one.witness}'}"
             for one in self.results
         )

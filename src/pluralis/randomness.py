@@ -1,4 +1,4 @@
-"""The secret key and what is drawn from it.
+"""The key and what is drawn from it.
 
 Whatever decides privacy (which row meets which, the numbering of groups) is a function of the publisher's key.
 A subkey is BLAKE2b over the key and the purpose; SHAKE-256 stretches it into as many words as are needed. The
@@ -40,37 +40,93 @@ class Made:
 
 @dataclass(frozen=True, repr=False)
 class Key:
-    """The publisher's secret: 32 bytes that never enter a release.
+    """The publisher's key: 32 bytes that never enter a release.
 
-    `designs` is what earlier releases under this key decided and later ones must repeat (see `addition`): a set that is
-    drawn again from another design can be intersected with the first. `made` are the releases made under this key: one
-    more that is not among them tells of the same people again (see `republish`).
+    Parameters
+    ----------
+    key_bytes : bytes
+        32 bytes. Let `Key.new` draw them.
+    designs : dict
+        What earlier releases under this key decided and later ones must repeat (see `addition`): a set that is drawn
+        again from another design can be intersected with the first.
+    made : tuple of Made
+        The releases made under this key: one more that is not among them tells of the same people again.
 
+    Examples
+    --------
+    >>> Key.test()
+    Key(test)
     >>> Key.test().is_test, Key.new().is_test
     (True, False)
     """
 
-    secret: bytes
+    key_bytes: bytes
     designs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     made: tuple[Made, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        if len(self.secret) != KEY_BYTES:
-            raise InputError(f"A key has {KEY_BYTES} bytes, this one has {len(self.secret)}. Let Pluralis make it.")
+        if len(self.key_bytes) != KEY_BYTES:
+            raise InputError(f"A key has {KEY_BYTES} bytes, this one has {len(self.key_bytes)}. Let Pluralis make it.")
 
     @classmethod
     def new(cls) -> Key:
-        """A fresh key from the operating system."""
+        """A fresh key from the operating system.
+
+        Returns
+        -------
+        Key
+            32 random bytes.
+
+        Examples
+        --------
+        >>> len(Key.new().key_bytes)
+        32
+        """
         return cls(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
     def test(cls) -> Key:
-        """The fixed key of the tests; a release made with it says so and is refused by the audit."""
+        """The fixed key of the tests; a release made with it says so and is refused by the audit.
+
+        Returns
+        -------
+        Key
+            The same each time.
+
+        Examples
+        --------
+        >>> Key.test() == Key.test()
+        True
+        """
         return cls(hashlib.blake2b(b"pluralis test key", digest_size=KEY_BYTES).digest())
 
     @classmethod
     def read(cls, path: str | Path) -> Key:
-        """Read a key file; refuse one that is not the caller's alone."""
+        """Read a key file; refuse one that is not the caller's alone.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file `key` of a private folder.
+
+        Returns
+        -------
+        Key
+            The key, with what was made under it.
+
+        Raises
+        ------
+        InputError
+            If it holds no key, or others can read or plant it.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Key.test().write(Path(folder, "key"))
+        ...     Key.read(Path(folder, "key"))
+        Key(test)
+        """
         path = Path(path)
         lines = _read_own(path).decode("utf-8", errors="replace").strip().split("\n")
         try:
@@ -88,10 +144,24 @@ class Key:
             ) from None
 
     def write(self, path: Path) -> None:
-        """Write the key where nothing is yet, readable by its owner alone."""
+        """Write the key where nothing is yet, readable by its owner alone.
+
+        Parameters
+        ----------
+        path : Path
+            The file to write.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Key.test().write(Path(folder, "key"))
+        ...     oct(Path(folder, "key").stat().st_mode & 0o777)
+        '0o600'
+        """
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(self.secret.hex() + "\n")
+            file.write(self.key_bytes.hex() + "\n")
             if self.designs or self.made:
                 file.write(json.dumps(self.designs, ensure_ascii=False) + "\n")
             if self.made:
@@ -100,21 +170,70 @@ class Key:
             os.fsync(file.fileno())
 
     def with_designs(self, designs: Mapping[str, Mapping[str, Any]]) -> Key:
-        """The same key, with more to repeat."""
+        """The same key, with more to repeat.
+
+        Parameters
+        ----------
+        designs : dict
+            What was decided, by attribute.
+
+        Returns
+        -------
+        Key
+            A new object of the same key.
+
+        Examples
+        --------
+        >>> sorted(Key.test().with_designs({"disease": {}}).designs)
+        ['disease']
+        """
         return replace(self, designs={**self.designs, **designs})
 
     def with_release(self, made: Made) -> Key:
-        """The same key, with one more release made under it, unless that was made before."""
+        """The same key, with one more release made under it, unless that was made before.
+
+        Parameters
+        ----------
+        made : Made
+            The release.
+
+        Returns
+        -------
+        Key
+            A new object of the same key.
+
+        Examples
+        --------
+        >>> len(Key.test().with_release(Made("bsgi", "digest")).made)
+        1
+        """
         return self if made in self.made else replace(self, made=(*self.made, made))
 
     def repeats(self, other: Key) -> bool:
-        """Whether it is the same secret, and holds to everything that the other decided."""
-        same = secrets.compare_digest(self.secret, other.secret)
+        """Whether it is the same key, and holds to everything that the other decided.
+
+        Parameters
+        ----------
+        other : Key
+            An earlier key.
+
+        Returns
+        -------
+        bool
+            Whether a release under this key repeats those under the other.
+
+        Examples
+        --------
+        >>> Key.test().repeats(Key.test().with_designs({"disease": {"l": 2}}))
+        False
+        """
+        same = secrets.compare_digest(self.key_bytes, other.key_bytes)
         return same and all(self.designs.get(name) == design for name, design in other.designs.items())
 
     @property
     def is_test(self) -> bool:
-        return secrets.compare_digest(self.secret, Key.test().secret)
+        """Whether it is the fixed key of the tests, which everybody has."""
+        return secrets.compare_digest(self.key_bytes, Key.test().key_bytes)
 
     def __repr__(self) -> str:
         return "Key(test)" if self.is_test else "Key(secret)"
@@ -144,15 +263,16 @@ def _read_own(path: Path) -> bytes:
             raise _no_key(path, error) from None
     finally:
         os.close(place)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > KEY_FILE_BYTES:
+        os.close(handle)
+        raise InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
     with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > KEY_FILE_BYTES:
-            raise InputError(f"{path} is not a key file. Name the file `key` in a private folder.")
         _require_owned(path, status)
         if status.st_mode & 0o077:
             raise InputError(
                 f"{path} can be used by others (mode {status.st_mode & 0o7777:03o}), and whoever has the key can undo "
-                f"the release. If nobody has read it: chmod 600 {path}. Else it is no secret any more: publish under "
+                f"the release. If nobody has read it: chmod 600 {path}. Else others may hold it: publish under "
                 "another name, and know that both releases can be intersected."
             )
         return file.read()
@@ -189,7 +309,7 @@ class Draw:
     key: Key
     part: str = ""
 
-    def of(self, part: str) -> Draw:
+    def for_part(self, part: str) -> Draw:
         """The draws of a part of a release, which are independent of all others."""
         return replace(self, part=f"{self.part}{part}/")
 
@@ -203,7 +323,7 @@ class Draw:
         return first, second
 
     def _subkey(self, purpose: str) -> bytes:
-        return hashlib.blake2b((self.part + purpose).encode(), key=self.key.secret, digest_size=32).digest()
+        return hashlib.blake2b((self.part + purpose).encode(), key=self.key.key_bytes, digest_size=32).digest()
 
     def permutation(self, count: int, purpose: str) -> npt.NDArray[np.int64]:
         """A uniform random order of 0 … count-1 (equal words, one chance in 2^64 a pair, keep their order)."""

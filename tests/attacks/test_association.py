@@ -1,4 +1,4 @@
-"""Association: secrets that are published apart and go together, planted and clean; the step against a literal one."""
+"""Association: attributes published apart that go together, planted and clean; the step against a literal one."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ import numpy as np
 import polars as pl
 import pytest
 
-import naive_association as naive
-from multi import Sub, multi_release
-from plants import DISEASES, JOBS, QUASI, Published, by_hand, claim, people_in_groups
+from oracles import association as naive
 from pluralis.attacks import Options, Result, attack
-from pluralis.attacks.association import ATTACK, NOTHING_LEARNT, Pairs, learn
-from pluralis.attacks.at_publication import measured
+from pluralis.attacks.association import ATTACK, NOTHING_LEARNED, Pairs, learn
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Breached
 from pluralis.kernels.association import Side
+from pluralis.publishing.attack_scores import measured
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from pluralis.release.manifest import Claim
 from pluralis.release.release import Release
-from tables import policy_of
+from support.effort import tries
+from support.handmade_multi_releases import Sub, multi_release
+from support.planted_releases import DISEASES, JOBS, QUASI, Published, by_hand, claim, people_in_groups
+from support.sample_tables import policy_of
 
 ATTRIBUTES: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}
 
 
-# releases that tell of two secrets apart ------------------------------------------------------------------------
+# releases that tell of two attributes apart ------------------------------------------------------------------------
 
 
 def people_of(rng: np.random.Generator, recode: bool) -> pl.DataFrame:
@@ -50,15 +51,15 @@ def in_groups(values: pl.Series, l: int, rng: np.random.Generator) -> np.ndarray
 
 
 def made(kind: str, seed: int, *, recode: bool) -> Published:
-    """A release of people in groups of l, both secrets apart, which promises 1/l of each."""
+    """A release of people in groups of l, both sensitive attributes apart, which promises 1/l of each."""
     rng = np.random.default_rng(seed)
     l = 2 + seed % 2
     people = people_of(rng, recode)
     if kind in ("candidates", "decomposed"):
         method = {"candidates": "randomized-addition", "decomposed": "decomposition"}[kind]
-        secrets = {name: {"role": "sensitive", "l": l} for name in ("disease", "job")}
+        sensitive = {name: {"role": "sensitive", "l": l} for name in ("disease", "job")}
         how: dict[str, Any] = {"options": {"claim": "set-size"}} if kind == "candidates" else {"suppress": 0.3}
-        policy = policy_of({**ATTRIBUTES, **secrets}, method=method, **how)
+        policy = policy_of({**ATTRIBUTES, **sensitive}, method=method, **how)
         release: Release = publish(people, policy, key=Key(bytes([seed] * 32)), attacks=False)
         return Published(promising(release, "posterior") if kind == "candidates" else release, people)
     group_of, second = (in_groups(people[name], l, rng) for name in ("disease", "job"))
@@ -81,14 +82,14 @@ def promising(release: Release, model: str) -> Release:
 
 
 KINDS = ("candidates", "decomposed", "sliced", "multi", "bucketized", "generalized")
-HIDDEN = ("candidates", "multi")  # where nothing but quasi values need be known
+HIDDEN = ("candidates", "multi")  # where nothing but quasi-identifiers need be known
 ASKED = (*HIDDEN, "sliced")  # whose rows of a group show the same labels: that is asked, and tells nothing
-PLANTED, CLEAN = 10, 35  # of each kind: 60 and 210
+PLANTED, CLEAN = 10, tries(35)  # of each kind: 60, and 210 in a long run
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_planted_associations_are_found(kind: str) -> None:
-    """One secret recodes the other: both are guessed far more often than row by row, and than was promised."""
+    """One attribute recodes the other: both are guessed far more often than row by row, and than was promised."""
     for seed in range(PLANTED):
         one = made(kind, seed, recode=True)
         results = ATTACK.run(one.release, one.original, Options())
@@ -96,15 +97,15 @@ def test_planted_associations_are_found(kind: str) -> None:
         hidden = [result for result in results if " by how " in result.question]
         assert bool(hidden) == (kind in ASKED)
         for result in results if kind in HIDDEN else [result for result in results if result not in hidden]:
-            assert NOTHING_LEARNT not in (result.note or ""), (seed, result)
+            assert NOTHING_LEARNED not in (result.note or ""), (seed, result)
             assert result.success > 0.6, (seed, result)
             if result.promised is not None:
-                assert result.breach if kind == "candidates" else result.oftener
+                assert result.breach if kind == "candidates" else result.above_promised_rate
         assert any(result.promised is not None for result in results) or kind == "decomposed"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_secrets_that_have_nothing_to_do_with_each_other_raise_no_alarm(kind: str) -> None:
+def test_attributes_that_have_nothing_to_do_with_each_other_raise_no_alarm(kind: str) -> None:
     """No breach ever; beyond the promise as seldom as chance is beyond an interval of 95 %."""
     often = asked = 0
     for seed in range(CLEAN):
@@ -112,7 +113,7 @@ def test_secrets_that_have_nothing_to_do_with_each_other_raise_no_alarm(kind: st
         results = ATTACK.run(one.release, one.original, Options())
         assert results
         assert not any(result.breach for result in results)
-        often += sum(result.oftener for result in results)
+        often += sum(result.above_promised_rate for result in results)
         asked += len(results)
     assert often <= 0.06 * asked
 
@@ -140,21 +141,23 @@ def test_diagnoses_of_the_demo_by_their_procedures(demo: pl.DataFrame) -> None:
     assert 0.72 < result.success < 0.76
     assert result.standing == "above chance"
     assert result.promised is None
-    told = demo.with_columns(procedure=pl.col("diagnosis").str.reverse())
-    assert _hidden(attack(drawn(told, attacks=False), told, only=["association"]), "diagnosis").success > 0.88
+    reversed_demo = demo.with_columns(procedure=pl.col("diagnosis").str.reverse())
+    assert (
+        _hidden(attack(drawn(reversed_demo, attacks=False), reversed_demo, only=["association"]), "diagnosis").success
+        > 0.88
+    )
 
 
 def test_the_score_is_published_in_whole_percent(demo: pl.DataFrame) -> None:
     release = drawn(demo, attacks=True)
-    said = [text for text in release.manifest.breaks if "right of people's diagnosis, by" in text]
-    assert said == [
-        "association: 73 % of guesses right of people's diagnosis, by how it goes with procedure in all rows; "
-        "blind guess 8 %"
+    sentences = [text for text in release.manifest.breaks if "right of people's diagnosis, by" in text]
+    assert sentences == [
+        "association: 73 % of guesses right of people's diagnosis, by how it goes with procedure in all rows; prior 8 %"
     ]
     few = drawn(demo.head(900), attacks=True)
     assert (
         "association: guesses right of people's diagnosis, by how it goes with procedure in all rows, more often "
-        "than by a blind guess" in few.manifest.breaks
+        "than by the prior" in few.manifest.breaks
     )
 
 
@@ -184,17 +187,17 @@ def test_what_alike_people_tell_is_no_breach() -> None:
     result = _hidden(ATTACK.run(release, people, Options()), "x")
     assert result.success > 0.9
     assert not result.breach
-    assert NOTHING_LEARNT in (result.note or "")
+    assert NOTHING_LEARNED in (result.note or "")
 
 
 def _hidden(results: list[Result], attribute: str) -> Result:
     return next(result for result in results if result.attribute == attribute and " by how " in result.question)
 
 
-# where nothing is to be learnt ----------------------------------------------------------------------------------
+# where nothing is to be learned ----------------------------------------------------------------------------------
 
 
-def test_it_does_not_ask_where_secrets_stand_side_by_side() -> None:
+def test_it_does_not_ask_where_sensitive_values_stand_side_by_side() -> None:
     people, group_of = people_in_groups(np.random.default_rng(0), 2, 5)
     for kind in ("generalized", "bucketized", "sliced"):
         assert not ATTACK.applies(by_hand(kind, people, group_of, linked=True))
@@ -221,11 +224,11 @@ def test_the_same_release_gets_the_same_scores_whatever_the_order_of_rows() -> N
 
 
 def rows_of(
-    rng: np.random.Generator, rows: int, values: int, held: int
+    rng: np.random.Generator, rows: int, values: int, size: int
 ) -> list[tuple[dict[str, float], dict[str, float]]]:
     """Random rows that say some values of each of two attributes with random likelihoods."""
     return [
-        tuple({f"{n}{i}": float(rng.uniform(0.2, 2)) for i in rng.permutation(values)[:held]} for n in "ab")
+        tuple({f"{n}{i}": float(rng.uniform(0.2, 2)) for i in rng.permutation(values)[:size]} for n in "ab")
         for _ in range(rows)
     ]  # type: ignore[misc]
 
@@ -247,12 +250,12 @@ def test_pairs_are_learnt_as_by_the_literal_steps(seed: int) -> None:
     rows = rows_of(rng, 30, values, 2)
     start = rng.dirichlet(np.ones(values)), rng.dirichlet(np.ones(values))
     steps = int(rng.integers(1, 12))
-    found = learn(pairs_of(rows), *start, steps=steps)
+    learned = learn(pairs_of(rows), *start, steps=steps)
     alone = {(f"a{i}", f"b{j}"): float(start[0][i] * start[1][j]) for i, j in product(range(values), repeat=2)}
-    expected = naive.learnt(rows, alone, steps)
+    expected = naive.learned(rows, alone, steps)
     for i, j in product(range(values), repeat=2):
         pair = (f"a{i}", f"b{j}")
-        assert found[i, j] == pytest.approx((30 * expected[pair] + alone[pair]) / 31, abs=1e-9)
+        assert learned[i, j] == pytest.approx((30 * expected[pair] + alone[pair]) / 31, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -262,7 +265,7 @@ def test_steps_climb_the_likelihood_that_enumerated_worlds_give(seed: int) -> No
     joint = {(f"a{i}", f"b{j}"): 1 / 9 for i, j in product(range(3), repeat=2)}
     before = naive.likelihood(rows, joint)
     for _ in range(4):
-        joint = naive.learnt(rows, joint, 1)
+        joint = naive.learned(rows, joint, 1)
         after = naive.likelihood(rows, joint)
         assert after >= before * (1 - 1e-12)
         before = after

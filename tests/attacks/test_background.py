@@ -8,7 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plants import (
+from pluralis.attacks.background import ATTACK
+from pluralis.attacks.base import Options, Result
+from pluralis.attacks.homogeneity import ATTACK as HOMOGENEITY
+from pluralis.auditing import audit
+from pluralis.errors import Infeasible
+from pluralis.publishing.pipeline import publish
+from pluralis.randomness import Key
+from support.paper_tables import DECOMPOSITION_1, SLOMS_1
+from support.planted_releases import (
     DISEASES,
     JOBS,
     KINDS,
@@ -20,14 +28,7 @@ from plants import (
     planted,
     with_values,
 )
-from pluralis.attacks.background import ATTACK
-from pluralis.attacks.base import Options, Result
-from pluralis.attacks.homogeneity import ATTACK as HOMOGENEITY
-from pluralis.auditing import audit
-from pluralis.errors import Infeasible
-from pluralis.publishing.pipeline import publish
-from pluralis.randomness import Key
-from tables import DECOMPOSITION_1, SLOMS_1, policy_of
+from support.sample_tables import policy_of
 
 OPTIONS = Options()
 STAFF: dict[str, Any] = {name: {"role": "quasi"} for name in ("gender", "zipcode", "birthday")}
@@ -40,14 +41,14 @@ def run(one: Published) -> list[Result]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_planted_links_are_found(kind: str) -> None:
-    """Each secret alone keeps 1/l: only whoever knows the job learns the disease."""
+    """Each sensitive attribute alone keeps 1/l: only whoever knows the job learns the disease."""
     for seed in range(18):
         one = planted("linked", kind, seed)
         assert not any(result.breach for result in HOMOGENEITY.run(one.release, one.original, OPTIONS))
-        (found,) = [result for result in run(one) if result.breach]
-        assert (found.attribute, found.worst) == ("disease", 1.0)
-        assert "job = " in (found.witness or "")
-        assert "job" in found.adversary
+        (breach,) = [result for result in run(one) if result.breach]
+        assert (breach.attribute, breach.worst) == ("disease", 1.0)
+        assert "job = " in (breach.witness or "")
+        assert "job" in breach.adversary
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,9 +65,9 @@ def test_planted_leanings_are_found(kind: str) -> None:
         people = with_values(people, others, "disease", [f"rare {i}" for i in range(others.size)])
         people = with_values(people, others, "job", [f"job {i}" for i in range(others.size)])
         release = by_hand(kind, people, group_of, [claim("disease", 2, *QUASI, "job")])
-        found = [result for result in run(Published(release, people)) if result.breach]
-        assert found, seed
-        assert max(result.worst or 0 for result in found) >= 2 / 3
+        breaches = [result for result in run(Published(release, people)) if result.breach]
+        assert breaches, seed
+        assert max(result.worst or 0 for result in breaches) >= 2 / 3
 
 
 def test_s2_whoever_knows_an_occupation_learns_the_salary() -> None:
@@ -102,7 +103,7 @@ def test_d1_the_occupation_gives_the_salary() -> None:
         assert not any(result.breach for result in ATTACK.run(default, table, OPTIONS))
 
 
-def two_secrets(seed: int, rows: int = 12) -> tuple[pl.DataFrame, dict[str, Any]]:
+def two_sensitive_attributes(seed: int, rows: int = 12) -> tuple[pl.DataFrame, dict[str, Any]]:
     rng = np.random.default_rng(seed)
     columns = {"age": rng.permutation(rows)}
     columns |= {n: rng.choice(d[:4], rows) for n, d in (("disease", DISEASES), ("job", JOBS))}
@@ -116,7 +117,7 @@ def test_b3_d2_random_tables_as_the_papers_publish_them(method: str) -> None:
     """A breach is reported exactly where the audit refuses the release; the default has none, or refuses."""
     refused = 0
     for seed in range(30):
-        table, attributes = two_secrets(seed)
+        table, attributes = two_sensitive_attributes(seed)
         knows = [["age"], ["age", "job"]] if seed % 2 else None
         for variant in ("paper", "hardened"):
             policy = policy_of(attributes, method=method, variant=variant, adversaries=knows)

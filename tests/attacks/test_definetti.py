@@ -11,15 +11,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from attacks.small import released
-from multi import Sub, multi_release
 from pluralis import Key, Policy, publish
-from pluralis.attacks.adversary.posterior import Said, View, said_by
+from pluralis.attacks.adversary.posterior import Posterior
+from pluralis.attacks.adversary.published_values import PublishedValues, published_values
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.definetti import ATTACK, learn
 from pluralis.release.release import Release
 from pluralis.table.sources import read_table
-from tables import adult_policy, policy_of
+from support.handmade_multi_releases import Sub, multi_release
+from support.random_releases import released
+from support.sample_tables import adult_policy, policy_of
 
 VALUES = 6
 SHARES = [0.21, 0.2, 0.18, 0.16, 0.14, 0.11]
@@ -64,7 +65,7 @@ def attack(release: Release, table: pl.DataFrame) -> Result:
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in ("bsgi", "mondrian")])
-def test_a_secret_that_a_quasi_value_decides_is_found(form: str) -> None:
+def test_a_sensitive_value_that_a_quasi_value_decides_is_found(form: str) -> None:
     for seed in range(11):
         rng = np.random.default_rng(seed)
         l = 2 + seed % 3
@@ -77,14 +78,14 @@ def test_a_secret_that_a_quasi_value_decides_is_found(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["anatomy", "decomposition", "multi"])
-def test_a_secret_that_mostly_goes_with_a_quasi_value_is_found(form: str) -> None:
+def test_a_sensitive_value_that_mostly_goes_with_a_quasi_value_is_found(form: str) -> None:
     """Three in four have what goes with their job."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
         table = people(rng, 300, planted=True)
         job = [
-            f"job {j}" if rng.random() > 0.75 else of
-            for of, j in zip(table["job"], rng.integers(0, 6, 300), strict=True)
+            f"job {j}" if rng.random() > 0.75 else usual
+            for usual, j in zip(table["job"], rng.integers(0, 6, 300), strict=True)
         ]
         result = attack(
             published(table.with_columns(job=pl.Series(job)), form, 3, seed + 1), table.with_columns(job=pl.Series(job))
@@ -115,25 +116,29 @@ def test_a_large_share_of_rows_is_a_sample() -> None:
     assert result == ATTACK.run(release, table, Options(sample=100, seed=3))[0]
 
 
-def naive(said: Said) -> list[dict[str, float]]:
+def naive(disease: PublishedValues) -> list[dict[str, float]]:
     """The probabilities of each row's values, over all ways to hand them out, by the same rule of ending."""
-    n, lines = said.of_row.size, said.rows.codes
-    groups = [np.flatnonzero(said.of_row == g).tolist() for g in range(said.starts.size - 1)]
-    held = [
-        [int(said.code[e]) for e in range(said.starts[g], said.starts[g + 1]) for _ in range(int(said.count[e]))]
+    n, lines = disease.group_of.size, disease.rows.codes
+    groups = [np.flatnonzero(disease.group_of == g).tolist() for g in range(disease.starts.size - 1)]
+    values_of_groups = [
+        [
+            int(disease.code[e])
+            for e in range(disease.starts[g], disease.starts[g + 1])
+            for _ in range(int(disease.count[e]))
+        ]
         for g in range(len(groups))
     ]
-    chance = [dict.fromkeys(range(said.values.len()), 0.0) for _ in range(n)]
-    for rows, values in zip(groups, held, strict=True):
+    chance = [dict.fromkeys(range(disease.values.len()), 0.0) for _ in range(n)]
+    for rows, values in zip(groups, values_of_groups, strict=True):
         for row in rows:
             for value in values:
                 chance[row][value] += 1 / len(values)
     best: list[int | None] = [None] * n
     for last in (False, True):
         for _ in range(1 if last else 50):
-            both = list(zip(_model(lines, chance, said.values.len()), lines, strict=True))
-            chance = [dict.fromkeys(range(said.values.len()), 0.0) for _ in range(n)]
-            for rows, values in zip(groups, held, strict=True):
+            both = list(zip(_model(lines, chance, disease.values.len()), lines, strict=True))
+            chance = [dict.fromkeys(range(disease.values.len()), 0.0) for _ in range(n)]
+            for rows, values in zip(groups, values_of_groups, strict=True):
                 ways = list(permutations(values))
                 weigh = [
                     math.exp(sum(log[line[r], v] for log, line in both for r, v in zip(rows, way, strict=True)))
@@ -146,7 +151,7 @@ def naive(said: Said) -> list[dict[str, float]]:
             moved, best = sum(a != b for a, b in zip(now, best, strict=True)), list(now)
             if moved <= 0.01 * n:
                 break
-    return [{str(said.values[v]): p for v, p in c.items() if p > 0} for c in chance]
+    return [{str(disease.values[v]): p for v, p in c.items() if p > 0} for c in chance]
 
 
 def _model(lines: np.ndarray, chance: list[dict[int, float]], values: int) -> list[np.ndarray]:
@@ -176,13 +181,15 @@ def test_probabilities_are_those_of_all_ways_to_hand_out_values(seed: int) -> No
         "town": {"role": "quasi"},
         "disease": {"role": "sensitive", "l": min(2 + seed % 2, rows // -(-rows // 4))},
     }
-    policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
-    (said,) = said_by(publish(table, policy, key=Key(bytes([seed + 1] * 32)), attacks=False))
-    cells = learn(said).cells
-    for row, expected in enumerate(naive(said)):
-        held = slice(int(cells.begin[row]), int(cells.end[row]))
-        found = {str(said.values[int(v)]): p for v, p in zip(cells.code[held], cells.share[held], strict=True)}
-        assert found == pytest.approx(expected, abs=1e-9)
+    policy = Policy.from_dict({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+    (disease,) = published_values(publish(table, policy, key=Key(bytes([seed + 1] * 32)), attacks=False))
+    shares = learn(disease).shares
+    for row, expected in enumerate(naive(disease)):
+        span = slice(int(shares.begin[row]), int(shares.end[row]))
+        probabilities = {
+            str(disease.values[int(v)]): p for v, p in zip(shares.code[span], shares.share[span], strict=True)
+        }
+        assert probabilities == pytest.approx(expected, abs=1e-9)
 
 
 def test_groups_of_many_rows_keep_their_sums() -> None:
@@ -192,45 +199,45 @@ def test_groups_of_many_rows_keep_their_sums() -> None:
     values = release.tables["sensitive"].with_columns(group=(pl.col("group") - 1) // 6 + 1)
     values = values.group_by("group", "disease").agg(pl.col("count").sum()).sort("group", "disease")
     merged = Release(release.manifest, {"quasi": one.sort("group"), "sensitive": values})
-    (said,) = said_by(merged)
-    cells = learn(said).cells
-    totals = np.zeros((said.starts.size - 1, said.values.len()))
-    for row, group in enumerate(said.of_row):
-        held = slice(int(cells.begin[row]), int(cells.end[row]))
-        assert cells.share[held].sum() == pytest.approx(1)
-        np.add.at(totals[group], cells.code[held], cells.share[held])
-    group = np.repeat(np.arange(said.starts.size - 1), np.diff(said.starts))
-    assert totals[group, said.code] == pytest.approx(said.count, abs=0.05)
+    (disease,) = published_values(merged)
+    shares = learn(disease).shares
+    totals = np.zeros((disease.starts.size - 1, disease.values.len()))
+    for row, group in enumerate(disease.group_of):
+        span = slice(int(shares.begin[row]), int(shares.end[row]))
+        assert shares.share[span].sum() == pytest.approx(1)
+        np.add.at(totals[group], shares.code[span], shares.share[span])
+    group = np.repeat(np.arange(disease.starts.size - 1), np.diff(disease.starts))
+    assert totals[group, disease.code] == pytest.approx(disease.count, abs=0.05)
 
 
 def test_whoever_may_be_several_rows_is_believed_by_their_mean() -> None:
     table = pl.DataFrame({"job": list("aabb"), "disease": ["flu", "hiv", "flu", "gout"]})
     attributes: dict[str, Any] = {"job": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}
-    policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
-    (said,) = said_by(publish(table, policy, key=Key.test(), attacks=False))
-    ((_, beliefs, rows),) = View.of(said, ["job"]).beliefs(table, np.arange(4))
+    policy = Policy.from_dict({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+    (disease,) = published_values(publish(table, policy, key=Key.test(), attacks=False))
+    ((_, probability, rows),) = Posterior.by_groups(disease, ["job"]).of_people(table, np.arange(4))
     assert rows.tolist() == [2, 2, 2, 2]
-    assert beliefs.sum(axis=1) == pytest.approx(np.ones(4))
-    assert beliefs[0].tolist() == beliefs[1].tolist()
+    assert probability.sum(axis=1) == pytest.approx(np.ones(4))
+    assert probability[0].tolist() == probability[1].tolist()
 
 
 @pytest.mark.parametrize(("l", "expected"), [(2, 0.81), (3, 0.63), (5, 0.42)])
 def test_adult(adult: Path, l: int, expected: float) -> None:
-    """THREATS.md: anatomised Adult, occupation; the seven quasi attributes of `adult_policy`."""
+    """Anatomised Adult, occupation; the seven quasi-identifiers of `adult_policy`."""
     table = read_table(adult)
     release = publish(table, adult_policy(l, method="anatomy"), key=Key(bytes([1] * 32)), attacks=False)
     (result,) = ATTACK.run(release, table, Options(sample=100_000))
     assert result.success == pytest.approx(expected, abs=0.03)
     assert not result.sampled
-    assert result.blind == pytest.approx(0.134, abs=0.001)
+    assert result.prior == pytest.approx(0.134, abs=0.001)
 
 
 def test_people_are_found_however_their_values_are_spelled() -> None:
     """Of a sample, too: `Oslo` and `oslo ` are one town, published in one spelling."""
     rng = np.random.default_rng(3)
     town = rng.choice(["oslo", "bergen", "narvik"], 600)
-    secret = np.where(rng.random(600) < 0.4, np.char.add(town, "itis"), rng.choice(["a", "b", "c"], 600))
-    tidy = pl.DataFrame({"town": town, "disease": secret})
+    disease = np.where(rng.random(600) < 0.4, np.char.add(town, "itis"), rng.choice(["a", "b", "c"], 600))
+    tidy = pl.DataFrame({"town": town, "disease": disease})
     odd = np.where(rng.random(600) < 0.3, np.char.add(np.char.capitalize(town), " "), town)
     spelled = tidy.with_columns(town=pl.Series(odd))
     attributes = {"town": {"role": "quasi"}, "disease": {"role": "sensitive", "l": 2}}

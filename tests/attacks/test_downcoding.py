@@ -16,7 +16,8 @@ from pluralis.randomness import Key
 from pluralis.release.manifest import Manifest
 from pluralis.release.release import Release, canonical_order
 from pluralis.table.labels import ALL, read_interval, read_set, set_label
-from tables import PATIENTS, SLOMS_1, patients_policy, policy_of
+from support.paper_tables import SLOMS_1
+from support.sample_tables import PATIENTS, patients_policy, policy_of
 
 AGE: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
 ILL: dict[str, Any] = {"ill": {"role": "sensitive", "l": 2}}
@@ -45,7 +46,7 @@ def by_hand(groups: list[list[int]], labels: list[str]) -> tuple[Release, pl.Dat
     ]
     manifest = Manifest.model_validate(
         {"method": "by hand", "variant": "none", "kind": "generalized", "rows": len(every), "suppressed": 0,
-         "claims": [], "breaks": [], "parameters": {"l": {"ill": 2}},
+         "claims": [], "breaks": [], "parameters": {"linked": True, "l": {"ill": 2}, "options": {}},
          "tables": [{"name": "microdata", "file": "microdata.parquet", "columns": columns}]}
     )  # fmt: skip
     original = pl.DataFrame({"age": every, "ill": [f"i{i}" for ages in groups for i, _ in enumerate(ages)]})
@@ -59,7 +60,7 @@ def test_four_people_by_hand() -> None:
     assert (singled.targets, singled.success) == (4, 1.0)
     assert cells.promised is None
     assert not cells.breach
-    assert cells.blind < 0.6
+    assert cells.prior < 0.6
 
 
 def test_three_in_a_group_leave_one_open() -> None:
@@ -71,7 +72,7 @@ def test_three_in_a_group_leave_one_open() -> None:
 def test_the_bsgi_paper() -> None:
     release = publish(PATIENTS, patients_policy(), key=Key.test(), attacks=False)
     cells, singled = run(release, PATIENTS)
-    assert cells.success > cells.blind
+    assert cells.success > cells.prior
     assert singled.targets > 0
 
 
@@ -101,11 +102,11 @@ def literal(release: Release, original: pl.DataFrame) -> tuple[int, int, int, in
             if len(covers[name]) < 2 and label != ALL:
                 continue
             cells += rows.height
-            told = [] if label == ALL else read_interval(label) if name in number else read_set(label)
-            held = [sum(p[name] == value for p in under) for value in told]
-            known += min(rows.height, sum(n > 0 for n in held))
-            predicates += len(held)
-            alone += sum(n == 1 for n in held)
+            values = [] if label == ALL else read_interval(label) if name in number else read_set(label)
+            counts = [sum(p[name] == value for p in under) for value in values]
+            known += min(rows.height, sum(n > 0 for n in counts))
+            predicates += len(counts)
+            alone += sum(n == 1 for n in counts)
     return cells, known, predicates, alone
 
 
@@ -207,7 +208,7 @@ def test_nodes_stars_and_sets_of_more_stay_quiet(label: str) -> None:
         assert cells.targets == len(every)  # all of them are hidden: something could be told
         if label != "set":
             assert (cells.success, singled.targets, cells.above_chance) == (0.0, 0, False)
-        right, luck = right + singled.success, luck + singled.blind
+        right, luck = right + singled.success, luck + singled.prior
     assert right == pytest.approx(luck)  # of one set that covers all, what is drawn is somebody's just as often
 
 

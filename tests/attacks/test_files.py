@@ -13,9 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from attacks.small import FORMS, dealt, people, released
-from forging import forged
-from multi import Sub, multi_release
 from pluralis import Key, publish
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.files import ATTACK
@@ -24,7 +21,11 @@ from pluralis.estimate.analyst_release import read_release
 from pluralis.release.manifest import MANIFEST
 from pluralis.release.release import Release
 from pluralis.table.sources import read_table
-from tables import adult_policy
+from support.effort import tries
+from support.forged_folders import forged
+from support.handmade_multi_releases import Sub, multi_release
+from support.random_releases import FORMS, dealt, people, released
+from support.sample_tables import adult_policy
 
 SEEDS = range(8)
 
@@ -43,10 +44,10 @@ def with_tables(release: Release, **tables: pl.DataFrame) -> Release:
 def stably_sorted(table: pl.DataFrame, l: int, seed: int) -> Release:
     """A bucketized release whose two tables are in the order of the input within groups."""
     release = released(table, "anatomy", l)
-    held = table.with_columns(group=pl.Series(dealt(table, l, seed)), count=pl.lit(1, pl.Int64))
-    held = held.sort("group", maintain_order=True)
+    grouped = table.with_columns(group=pl.Series(dealt(table, l, seed)), count=pl.lit(1, pl.Int64))
+    grouped = grouped.sort("group", maintain_order=True)
     shown = release.tables["quasi"].columns
-    return with_tables(release, quasi=held.select(shown), sensitive=held.select("group", "disease", "count"))
+    return with_tables(release, quasi=grouped.select(shown), sensitive=grouped.select("group", "disease", "count"))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -54,33 +55,35 @@ def test_stably_sorted_tables_are_linked(seed: int) -> None:
     table = people(seed, 120 + 12 * seed)
     l = 2 + seed % 3
     release = stably_sorted(table, l, seed)
-    (found,) = breaches(release, table)
-    assert found.attribute == "disease"
-    assert found.success > 0.99
-    assert found.blind == pytest.approx(1 / l, abs=0.05)
-    assert found.witness in ("quasi", "sensitive")
+    (result,) = breaches(release, table)
+    assert result.attribute == "disease"
+    assert result.success > 0.99
+    assert result.prior == pytest.approx(1 / l, abs=0.05)
+    assert result.witness in ("quasi", "sensitive")
     turned = release.tables["sensitive"].reverse().sort("group", maintain_order=True)
-    (found,) = breaches(with_tables(release, sensitive=turned), table)
-    assert found.success > 0.99
+    (result,) = breaches(with_tables(release, sensitive=turned), table)
+    assert result.success > 0.99
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_stably_sorted_slices_are_linked(seed: int) -> None:
     table = people(seed, 150).with_columns(age=pl.int_range(150))  # town is not known here, and people are to be found
     release = released(table, "sloms", 2)
-    held = table.with_columns(group_1=pl.Series(dealt(table, 2, seed)), group_2=pl.Series(dealt(table, 2, seed + 50)))
+    grouped = table.with_columns(
+        group_1=pl.Series(dealt(table, 2, seed)), group_2=pl.Series(dealt(table, 2, seed + 50))
+    )
     manifest = release.manifest.model_copy(update={"rows": 150})
     infos = {info.name: info for info in manifest.tables}
     exact = [c.model_copy(update={"exact": True}) if c.role == "quasi" else c for c in infos["quasi"].columns]
     infos["quasi"] = infos["quasi"].model_copy(update={"columns": tuple(exact)})
     manifest = manifest.model_copy(update={"tables": tuple(infos.values())})
-    tables = {"quasi": held.select(c.name for c in exact)}
+    tables = {"quasi": grouped.select(c.name for c in exact)}
     for name in set(infos) - {"quasi"}:
         group = pl.col(f"group_{name.removeprefix('slice_')}").alias("group")
-        part = held.select(group, *infos[name].names("sensitive"), pl.lit(1, pl.Int64).alias("count"))
+        part = grouped.select(group, *infos[name].names("sensitive"), pl.lit(1, pl.Int64).alias("count"))
         tables[name] = part.sort("group", maintain_order=True)
-    found = breaches(Release(manifest, tables), table)
-    assert {"disease", "insurer"} <= {r.attribute for r in found}
+    results = breaches(Release(manifest, tables), table)
+    assert {"disease", "insurer"} <= {r.attribute for r in results}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -90,8 +93,8 @@ def test_tables_in_the_order_of_the_input_are_linked(seed: int) -> None:
     release = multi_release(table.to_dicts(), subs, ["town -> disease : l=2"])
     assert not breaches(release, table)
     naive = {"t1": table.select(release.tables["t1"].columns), "t2": table.select("disease")}
-    (found,) = breaches(Release(release.manifest, naive), table)
-    assert found.success > 0.99
+    (result,) = breaches(Release(release.manifest, naive), table)
+    assert result.success > 0.99
 
 
 @pytest.mark.parametrize("form", ["anatomy", "bsgi", "mondrian", "decomposition"])
@@ -112,8 +115,8 @@ def test_groups_numbered_in_the_order_of_the_input_are_told(form: str, seed: int
     }
     tables = {name: frame.sort("group", maintain_order=True) if "group" in frame.columns else frame
               for name, frame in tables.items()}  # fmt: skip
-    found = breaches(Release(release.manifest, tables), table)
-    assert "group numbers" in [r.witness for r in found]
+    results = breaches(Release(release.manifest, tables), table)
+    assert "group numbers" in [r.witness for r in results]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -123,13 +126,13 @@ def test_sets_that_begin_with_the_truth_are_told(seed: int) -> None:
     true = release.tables["microdata"].join(table, on=["age", "job", "town"], maintain_order="left")["disease_right"]
     place = seed % 2
     sets = [
-        [*[v for v in held if v != mine][:place], mine, *[v for v in held if v != mine][place:]]
-        for held, mine in zip(release.tables["microdata"]["disease"].to_list(), true, strict=True)
+        [*[v for v in others if v != own][:place], own, *[v for v in others if v != own][place:]]
+        for others, own in zip(release.tables["microdata"]["disease"].to_list(), true, strict=True)
     ]
     rows = release.tables["microdata"].with_columns(disease=pl.Series(sets, dtype=pl.List(pl.String)))
-    (found,) = breaches(with_tables(release, microdata=rows), table)
-    assert found.success == 1.0
-    assert found.witness == f"place {place + 1} of the sets"
+    (result,) = breaches(with_tables(release, microdata=rows), table)
+    assert result.success == 1.0
+    assert result.witness == f"place {place + 1} of the sets"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -138,8 +141,8 @@ def test_a_saved_index_is_told(seed: int) -> None:
     release = released(table, "anatomy", 2)
     place = table.with_row_index("Unnamed: 0", offset=seed % 2).select("age", "job", "town", "Unnamed: 0")
     rows = release.tables["quasi"].join(place, on=["age", "job", "town"], maintain_order="left")
-    (found,) = breaches(with_tables(release, quasi=rows), table)
-    assert (found.success, found.witness) == (1.0, "column Unnamed: 0")
+    (result,) = breaches(with_tables(release, quasi=rows), table)
+    assert (result.success, result.witness) == (1.0, "column Unnamed: 0")
 
 
 # footers --------------------------------------------------------------------------------------------------------------
@@ -155,8 +158,8 @@ def with_dictionary(column: str, surplus: list[str]) -> Any:
         coded = table[column].combine_chunks().cast(pa.string()).dictionary_encode()
         values = pa.concat_arrays([coded.dictionary, pa.array(surplus, pa.string())])
         index = table.schema.get_field_index(column)
-        held = pa.DictionaryArray.from_arrays(coded.indices, values)
-        pq.write_table(table.set_column(index, column, held).replace_schema_metadata(None), out, store_schema=False)
+        encoded = pa.DictionaryArray.from_arrays(coded.indices, values)
+        pq.write_table(table.set_column(index, column, encoded).replace_schema_metadata(None), out, store_schema=False)
 
     return write
 
@@ -193,11 +196,11 @@ def test_values_that_are_only_named_are_told(how: str, seed: int, tmp_path: Path
     write(pq.read_table(folder / file), out)
     with pytest.raises(ReleaseError, match=file):  # the reader refuses it: the attack is asked of what was read before
         read_release(forged(folder, tables={file: out.getvalue()}))
-    found = breaches(release, table, folder)
-    assert found
-    assert all(file in str(r.witness) for r in found)
-    assert max(r.success for r in found) == 2 / found[0].targets
-    assert not any(text in str(r.to_dict()) for r in found for text in dropped)  # it says that, not what
+    results = breaches(release, table, folder)
+    assert results
+    assert all(file in str(r.witness) for r in results)
+    assert max(r.success for r in results) == 2 / results[0].targets
+    assert not any(text in str(r.to_dict()) for r in results for text in dropped)  # it says that, not what
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -211,9 +214,9 @@ def test_a_domain_that_names_more_than_the_table_is_told(seed: int) -> None:
             for c in info.columns)})
         for info in release.manifest.tables
     ]  # fmt: skip
-    told = Release(release.manifest.model_copy(update={"tables": tuple(infos)}), release.tables)
-    (found,) = breaches(told, larger)
-    assert MANIFEST in str(found.witness)
+    larger_domain = Release(release.manifest.model_copy(update={"tables": tuple(infos)}), release.tables)
+    (result,) = breaches(larger_domain, larger)
+    assert MANIFEST in str(result.witness)
 
 
 def test_an_index_that_the_manifest_does_not_name_is_read_from_the_file(tmp_path: Path) -> None:
@@ -231,7 +234,7 @@ def test_an_index_that_the_manifest_does_not_name_is_read_from_the_file(tmp_path
 
 @pytest.mark.parametrize("form", FORMS)
 def test_releases_as_they_are_tell_nothing(form: str, tmp_path: Path) -> None:
-    for seed in range(23):  # 207 of all forms
+    for seed in range(tries(23)):  # 207 of all forms in a long run
         rows = 200 if form == "mondrian" else [40, 60, 90, 200][seed % 4]  # of few groups no order is told
         table = people(200 + seed, rows)
         if seed % 3 == 0:
@@ -257,10 +260,10 @@ def test_adult(adult: Path) -> None:
     groups = np.empty(table.height, np.int64)
     groups[order] = np.arange(table.height) % (table.height // 3) + 1
     numbers = [c.name for c in release.info("quasi").columns if c.type == "number" and c.role == "quasi"]
-    held = table.with_columns(pl.col(numbers).cast(pl.Int64), group=pl.Series(groups), count=pl.lit(1, pl.Int64))
-    held = held.sort("group", maintain_order=True)
-    quasi, secrets = held.select(release.tables["quasi"].columns), held.select("group", "occupation", "count")
-    naive = replace(Release(release.manifest, {"quasi": quasi, "sensitive": secrets}))
-    found = next(r for r in ATTACK.run(naive, table, Options(sample=100_000)) if r.attribute == "occupation")
-    assert found.success > 0.99
-    assert found.breach
+    grouped = table.with_columns(pl.col(numbers).cast(pl.Int64), group=pl.Series(groups), count=pl.lit(1, pl.Int64))
+    grouped = grouped.sort("group", maintain_order=True)
+    quasi, sensitive = grouped.select(release.tables["quasi"].columns), grouped.select("group", "occupation", "count")
+    naive = replace(Release(release.manifest, {"quasi": quasi, "sensitive": sensitive}))
+    result = next(r for r in ATTACK.run(naive, table, Options(sample=100_000)) if r.attribute == "occupation")
+    assert result.success > 0.99
+    assert result.breach

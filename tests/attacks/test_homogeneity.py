@@ -8,9 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from plants import KINDS, Published, by_hand, claim, planted, planted_multi
-from pluralis.attacks.adversary.exposure import PARTS, exposures
-from pluralis.attacks.adversary.posterior import said_by
+from pluralis.attacks.adversary.published_values import published_values
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.homogeneity import ATTACK
 from pluralis.auditing import audit
@@ -18,7 +16,9 @@ from pluralis.errors import Infeasible
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from pluralis.release.release import Release
-from tables import PATIENTS, patients_policy, policy_of
+from pluralis.report.exposure import PARTS, exposures
+from support.planted_releases import KINDS, Published, by_hand, claim, planted, planted_multi
+from support.sample_tables import PATIENTS, patients_policy, policy_of
 
 OPTIONS = Options()
 
@@ -32,12 +32,12 @@ def run(one: Published) -> list[Result]:
 def test_planted_violations_are_found(form: str, kind: str) -> None:
     for seed in range(6):
         one = planted(form, kind, seed)
-        found = [result for result in run(one) if result.breach]
-        assert found, (form, kind, seed)
+        results = [result for result in run(one) if result.breach]
+        assert results, (form, kind, seed)
         assert not audit(one.release).holds
-        assert all(result.attribute == "disease" for result in found)
+        assert all(result.attribute == "disease" for result in results)
         if form == "homogeneous":
-            assert max(result.worst or 0 for result in found) == 1.0
+            assert max(result.worst or 0 for result in results) == 1.0
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -47,17 +47,19 @@ def test_planted_in_a_table_of_several(seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "multi"])
-def test_the_surest_guess_of_groups_alone_is_the_worst_one(kind: str) -> None:
+def test_the_maximum_posterior_of_groups_alone_is_the_worst_one(kind: str) -> None:
     """What the publisher sees of the weakest groups is what the attack found, also where a value is there twice."""
     for seed in range(6):
         for form in ("homogeneous",) if kind == "multi" else ("homogeneous", "too common"):
             one = planted_multi(form, seed) if kind == "multi" else planted(form, kind, seed)
             worst = max(result.worst or 0 for result in run(one) if result.attribute == "disease")
-            said = [of for of in said_by(one.release, sets=False) if of.attribute == "disease"]
-            assert max(of.share.max() for of in said) == pytest.approx(worst)
-            (shown,) = [of for of in exposures(one.release) if of.attribute == "disease"]
+            published = [
+                values for values in published_values(one.release, sets=False) if values.attribute == "disease"
+            ]
+            assert max(values.share.max() for values in published) == pytest.approx(worst)
+            (shown,) = [exposure for exposure in exposures(one.release) if exposure.attribute == "disease"]
             assert max(i for i, groups in enumerate(shown.alone) if groups) == ceil(round(worst * PARTS, 6)) - 1
-            if kind == "generalized":  # nothing is learnt, so that they are in order of this
+            if kind == "generalized":  # nothing is learned, so that they are in order of this
                 assert shown.weakest[0].alone == pytest.approx(worst)
 
 
@@ -75,7 +77,7 @@ def test_patients_by_hand() -> None:
     (disease,) = [r for r in ATTACK.run(release, people, OPTIONS) if r.attribute == "disease"]
     assert (disease.worst, disease.promised, disease.breach, disease.witness) == (2 / 3, 0.5, True, "group 1")
     assert disease.success == pytest.approx(2 / 5 + 1 / 5)
-    assert (disease.blind, disease.targets, disease.low, disease.high) == (0.4, 5, disease.success, disease.success)
+    assert (disease.prior, disease.targets, disease.low, disease.high) == (0.4, 5, disease.success, disease.success)
 
 
 def test_b2_a_skewed_attribute_in_the_paper_s_variant() -> None:

@@ -8,11 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from attacks.handmade import decomposed, people_of, sliced
-from attacks.small import breached, check_quiet, published
-from multi import Sub, multi_release
-from paper.test_holes import PEOPLE, SLICES, STAFF, table_6
-from paper.test_versatile import RULES, TABLE_1, TABLES_2, release_of
+from oracles.worlds_of_decomposed import Tiny
 from pluralis.assembling.assembly import assemble
 from pluralis.attacks import intersection
 from pluralis.attacks.adversary.consistent_worlds import candidates, piles_of, propagated
@@ -20,12 +16,26 @@ from pluralis.attacks.base import Options, Result
 from pluralis.attacks.homogeneity import ATTACK as HOMOGENEITY
 from pluralis.attacks.intersection import ATTACK
 from pluralis.errors import Infeasible
-from pluralis.methods import method_for
+from pluralis.method import method_for
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
 from pluralis.release.release import Release
-from tables import DECOMPOSITION_1, SLOMS_1, policy_of
-from worlds_decomposed import Tiny
+from support.handmade_multi_releases import Sub, multi_release
+from support.handmade_releases import decomposed, people_of, sliced
+from support.paper_tables import (
+    DECOMPOSITION_1,
+    DECOMPOSITION_ROLES,
+    SLOMS_1,
+    SLOMS_ROLES,
+    SLOMS_SLICES,
+    VERSATILE_1,
+    VERSATILE_2,
+    VERSATILE_RULES,
+    decomposition_table_6,
+    versatile_release,
+)
+from support.random_releases import breached, check_quiet, published
+from support.sample_tables import policy_of
 
 
 def run(release: Release, original: pl.DataFrame, **options: int) -> list[Result]:
@@ -36,7 +46,7 @@ def run(release: Release, original: pl.DataFrame, **options: int) -> list[Result
 
 
 def test_d1_table_6_gives_a_half_where_a_quarter_is_claimed() -> None:
-    plan, table, policy = table_6()
+    plan, table, policy = decomposition_table_6()
     release = assemble(plan, table, policy, method_for(policy), Draw(Key.test()))
     original = DECOMPOSITION_1.cast(pl.String)
     occupation, salary = run(release, original)
@@ -52,13 +62,15 @@ def test_d1_fails_on_the_default() -> None:
     for i in range(6):
         for knows in (None, "occupation", "salary"):
             adversaries = [["gender", "zipcode", "birthday", knows]] if knows else None
-            policy = policy_of(STAFF, method="decomposition", adversaries=adversaries)
-            release = publish(original.select(list(STAFF)), policy, key=Key(bytes([i] * 32)), attacks=False)
+            policy = policy_of(DECOMPOSITION_ROLES, method="decomposition", adversaries=adversaries)
+            release = publish(
+                original.select(list(DECOMPOSITION_ROLES)), policy, key=Key(bytes([i] * 32)), attacks=False
+            )
             assert not breached(run(release, original))
 
 
 def test_versatile_tables_2_reveal_four_people() -> None:
-    results = run(release_of(TABLES_2), TABLE_1)
+    results = run(versatile_release(VERSATILE_2), VERSATILE_1)
     third = results[2]
     assert third.question == "zipcode, knowing hospital, race"
     assert (third.worst, third.promised, third.breach) == (1.0, 0.5, True)
@@ -68,9 +80,9 @@ def test_versatile_tables_2_reveal_four_people() -> None:
 
 def test_propagation_alone_finds_the_four_people() -> None:
     """What a large release would get: pairings of whole tables, no counting of worlds."""
-    piles = piles_of(release_of(TABLES_2))
+    piles = piles_of(versatile_release(VERSATILE_2))
     assert piles is not None
-    asked = TABLE_1.select("hospital", "race").unique(maintain_order=True)
+    asked = VERSATILE_1.select("hospital", "race").unique(maintain_order=True)
     known = {name: piles.code(name, asked[name]) for name in asked.columns}
     may = candidates(piles, propagated(piles), known, "zipcode")
     certain = {
@@ -86,10 +98,10 @@ def test_propagation_alone_finds_the_four_people() -> None:
 
 @pytest.mark.parametrize("method", ["gd", "uad"])
 def test_versatile_fails_on_the_default(method: str) -> None:
-    policy = policy_of({}, rules=RULES, method=method)
-    release = publish(TABLE_1, policy, key=Key.test(), attacks=False)
-    assert run(release, TABLE_1)
-    assert not breached(run(release, TABLE_1))
+    policy = policy_of({}, rules=VERSATILE_RULES, method=method)
+    release = publish(VERSATILE_1, policy, key=Key.test(), attacks=False)
+    assert run(release, VERSATILE_1)
+    assert not breached(run(release, VERSATILE_1))
 
 
 V3 = [("q1", "z1", "a"), ("q2", "z2", "b"), ("q3", "z3", "c"), ("q4", "z4", "d")]
@@ -106,7 +118,7 @@ def v3(copies: int) -> tuple[list[dict[str, Any]], list[Sub]]:
 
 
 @pytest.mark.parametrize("copies", [1, 20, 400])  # every world, pairings of tables, joins
-def test_v3_whoever_knows_both_sides_learns_the_secret(copies: int) -> None:
+def test_v3_whoever_knows_both_sides_learns_the_sensitive_value(copies: int) -> None:
     people, subs = v3(copies)
     each = ["q -> s : l=2", "z -> s : l=2"]
     one, two, both = run(multi_release(people, subs, [*each, "q, z -> s : l=2"]), pl.DataFrame(people))
@@ -125,10 +137,12 @@ def test_v3_fails_on_the_default() -> None:
 def test_s2_linked_slices() -> None:
     """Whoever knows an occupation learns the salary of the same slice; the default shuffles."""
     knows = [["gender", "zipcode", "age", "occupation"]]
-    how: dict[str, Any] = {"method": "sloms", "k": 3, "adversaries": knows, "suppress": 0.7, "options": SLICES}
-    paper = run(publish(SLOMS_1, policy_of(PEOPLE, variant="paper", **how), key=Key.test(), attacks=False), SLOMS_1)
+    how: dict[str, Any] = {"method": "sloms", "k": 3, "adversaries": knows, "suppress": 0.7, "options": SLOMS_SLICES}
+    paper = run(
+        publish(SLOMS_1, policy_of(SLOMS_ROLES, variant="paper", **how), key=Key.test(), attacks=False), SLOMS_1
+    )
     assert any("salary" in question for question in breached(paper))
-    assert not breached(run(publish(SLOMS_1, policy_of(PEOPLE, **how), key=Key.test(), attacks=False), SLOMS_1))
+    assert not breached(run(publish(SLOMS_1, policy_of(SLOMS_ROLES, **how), key=Key.test(), attacks=False), SLOMS_1))
 
 
 # planted and clean ----------------------------------------------------------------------------------------------
@@ -139,12 +153,12 @@ def planted_multi(random: Random, rows: int) -> tuple[Release, pl.DataFrame]:
     while True:
         people = [{"q": f"q{i}", "z": f"z{i}", "s": f"s{random.randrange(rows // 2)}"} for i in range(rows)]
         subs = [Sub(("q", "s"), ("s",), pairs_of(random, people)), Sub(("z", "s"), ("s",), pairs_of(random, people))]
-        held = [
+        possible = [
             [{p["s"] for p, g in zip(people, sub.groups, strict=True) if g == sub.groups[i]} for sub in subs]
             for i in range(rows)
             if all(sub.groups for sub in subs)
         ]
-        if any(len(a & b) == 1 for a, b in held):
+        if any(len(a & b) == 1 for a, b in possible):
             return multi_release(people, subs, ["q, z -> s : l=2"]), pl.DataFrame(people)
 
 
@@ -153,8 +167,8 @@ def pairs_of(random: Random, people: list[dict[str, Any]]) -> list[int]:
     for _ in range(200):
         order = random.sample(range(len(people)), len(people))
         groups = [0] * len(people)
-        for at, i in enumerate(order):
-            groups[i] = at // 2 + 1
+        for place, i in enumerate(order):
+            groups[i] = place // 2 + 1
         if all(people[a]["s"] != people[b]["s"] for a, b in zip(order[::2], order[1::2], strict=True)):
             return groups
     return []
@@ -187,10 +201,10 @@ def test_planted_groups_of_one_value_are_found() -> None:
 
 def test_planted_sets_are_found() -> None:
     """A decomposed release in which counts leave one value to a group."""
-    random, found = Random(7), 0
-    while found < 30:
+    random, tried = Random(7), 0
+    while tried < 30:
         groups = random.randint(3, 8)
-        held = [(("a", f"x{g}"), ("b", f"y{g}")) for g in range(groups)]
+        rows_of_groups = [(("a", f"x{g}"), ("b", f"y{g}")) for g in range(groups)]
         bad = random.randrange(groups)
         sets = {
             g + 1: (frozenset("ab"), frozenset({f"x{g}", f"y{g}", f"x{(g + 1) % groups}", f"y{(g + 1) % groups}"}))
@@ -198,14 +212,16 @@ def test_planted_sets_are_found() -> None:
         }
         sets[bad + 1] = (frozenset("ab"), frozenset({f"x{bad}", f"y{bad}"}))
         tiny = Tiny(
-            tuple(row for both in held for row in both), tuple(g + 1 for g in range(groups) for _ in "ab"), sets
+            tuple(row for both in rows_of_groups for row in both),
+            tuple(g + 1 for g in range(groups) for _ in "ab"),
+            sets,
         )
         original = people_of(tiny)
         for mode, l in (("joint", 2), ("marginals", 4)):
             known = ("s0",) if mode == "joint" else ()
             (result,) = run(decomposed(tiny, mode, (("age", *known), "s1", l)), original)
             assert result.breach
-        found += 1
+        tried += 1
 
 
 @pytest.mark.parametrize("linked", [False, True])

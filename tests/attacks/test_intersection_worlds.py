@@ -9,16 +9,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-import worlds_tables
-from attacks.handmade import decomposed, people_of, sliced
-from naive_versatile import beliefs, highest, worlds
+from oracles import worlds_of_bucketized
+from oracles.worlds_of_decomposed import Tiny, seen
+from oracles.worlds_of_decomposed import worlds as worlds_of_sets
+from oracles.worlds_of_subtables import beliefs, highest, worlds
 from pluralis.attacks.adversary.consistent_worlds import candidates, piles_of, propagated
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.intersection import ATTACK
 from pluralis.release.release import Release
-from sketches_multi import filled, schema
-from worlds_decomposed import Tiny, seen
-from worlds_decomposed import worlds as worlds_of_sets
+from support.handmade_releases import decomposed, people_of, sliced
+from support.random_multi_releases import filled, schema
 
 
 def run(release: Release, original: pl.DataFrame) -> list[Result]:
@@ -73,9 +73,9 @@ def tiny_sets(random: Random) -> Tiny | None:
             group_of.append(group)
     sets = {}
     for group in range(1, groups + 1):
-        held = [row for row, of in zip(rows, group_of, strict=True) if of == group]
-        second = {row[1] for row in held} | set(random.sample("xyz", random.choice([0, 1, 1])))
-        sets[group] = (frozenset(row[0] for row in held), frozenset(second))
+        members = [row for row, number in zip(rows, group_of, strict=True) if number == group]
+        second = {row[1] for row in members} | set(random.sample("xyz", random.choice([0, 1, 1])))
+        sets[group] = (frozenset(row[0] for row in members), frozenset(second))
     return Tiny(tuple(rows), tuple(group_of), sets) if all(len(s[1]) > 1 for s in sets.values()) else None
 
 
@@ -92,8 +92,8 @@ def test_decomposed_agrees_with_all_worlds() -> None:
             fewest = min(len(place.candidates) for place in places.values())
             share = max(float(place.share) for place in places.values())
             whole = Counter((row[0] if known else "", row[1]) for row in tiny.rows)
-            of = Counter(row[0] if known else "" for row in tiny.rows)
-            joint = max(n / of[key] for (key, _), n in whole.items()) if known else 0.0
+            counts = Counter(row[0] if known else "" for row in tiny.rows)
+            joint = max(n / counts[key] for (key, _), n in whole.items()) if known else 0.0
             assert result.worst == pytest.approx(max(share, 1 / fewest, joint))
             candidates_of = [
                 len(places[group, (row[0],) if known else ()].candidates)
@@ -127,13 +127,13 @@ def all_places(release: Release, people: pl.DataFrame, known: list[str], target:
     tallies: dict[Any, Counter[Any]] = {}
     wanted = {target, *known}
     for age in people["age"].unique():
-        mine = [row for row in published if row["age"] == str(age)]
-        for row in mine:  # each row's values are a draw from its groups
+        rows = [row for row in published if row["age"] == str(age)]
+        for row in rows:  # each row's values are a draw from its groups
             draws: list[tuple[dict[str, Any], float]] = [({}, 1.0)]
-            for column, hands in worlds_tables._hands(release):
-                held = hands[row[column]]
-                if wanted & set(held[0]):
-                    draws = [({**d, **hand}, p / len(held)) for d, p in draws for hand in held]
+            for column, hands in worlds_of_bucketized.hands_of(release):
+                choices = hands[row[column]]
+                if wanted & set(choices[0]):
+                    draws = [({**d, **hand}, p / len(choices)) for d, p in draws for hand in choices]
             for values, p in draws:
                 key = (age, *(values[name] for name in known))
                 tallies.setdefault(key, Counter())[values[target]] += p  # type: ignore[assignment]

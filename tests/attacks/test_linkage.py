@@ -8,14 +8,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from attacks.test_knowledge import covers, tiny
-from plants import KINDS, QUASI, Published, by_hand, claim, clean_by_hand, people_in_groups
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.linkage import ATTACK
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from pluralis.release.release import Release, canonical_order
-from tables import PATIENTS, patients_policy
+from support.planted_releases import (
+    KINDS,
+    QUASI,
+    Published,
+    by_hand,
+    claim,
+    clean_by_hand,
+    covers,
+    people_in_groups,
+    tiny,
+)
+from support.sample_tables import PATIENTS, patients_policy
 
 OPTIONS = Options()
 
@@ -30,7 +39,7 @@ def test_rows_that_are_published_as_they_are() -> None:
         {"age": [1, 1, 2], "zip": ["z0", "z0", "z1"], "disease": ["flu", "hiv", "gout"], "job": list("abc")}
     )
     (result,) = ATTACK.run(by_hand("bucketized", people, [0, 0, 0]), people, OPTIONS)
-    assert (result.success, result.worst, result.blind, result.promised) == (2 / 3, 1.0, 1 / 3, None)
+    assert (result.success, result.worst, result.prior, result.promised) == (2 / 3, 1.0, 1 / 3, None)
     assert not result.breach
 
 
@@ -61,8 +70,8 @@ def planted_small_group(kind: str, seed: int) -> Published:
 @pytest.mark.parametrize("kind", ["generalized", "sliced"])
 def test_planted_small_groups_are_found(kind: str) -> None:
     for seed in range(30):
-        found = [result for result in run(planted_small_group(kind, seed)) if result.breach]
-        assert found, seed
+        breaches = [result for result in run(planted_small_group(kind, seed)) if result.breach]
+        assert breaches, seed
 
 
 def test_planted_labels_of_few_rows_are_found() -> None:
@@ -73,8 +82,8 @@ def test_planted_labels_of_few_rows_are_found() -> None:
         quasi = one.release.tables["quasi"]
         age = pl.when(pl.int_range(pl.len()) == row).then(pl.lit("[0, 99]")).otherwise("age").alias("age")
         tables = {**one.release.tables, "quasi": canonical_order(quasi.with_columns(age))}
-        (found,) = [r for r in run(Published(Release(one.release.manifest, tables), one.original)) if r.breach]
-        assert found.worst == 1.0
+        (breach,) = [r for r in run(Published(Release(one.release.manifest, tables), one.original)) if r.breach]
+        assert breach.worst == 1.0
 
 
 @pytest.mark.parametrize("kind", KINDS)

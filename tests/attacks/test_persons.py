@@ -13,12 +13,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks.persons import table as people_with
+from oracles.worlds_of_persons import TooMany, marginal, one_value
+from oracles.worlds_of_persons import joint as joint_of_worlds
 from pluralis.attacks import Options, Result, attack
-from pluralis.attacks.adversary.posterior import said_by
-from pluralis.attacks.persons import ATTACK, DIFFERENT, EACH, NUMBER, joint, persons_of, several, tell
+from pluralis.attacks.adversary.published_values import published_values
+from pluralis.attacks.persons import ATTACK, DIFFERENT, EACH, NUMBER, joint, persons_of, rows_together, several
 from pluralis.errors import Infeasible, InputError, PluralisError
 from pluralis.kernels.different import pick_different
-from pluralis.methods import methods
+from pluralis.method import methods
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
 from pluralis.publishing.saving import Publication
@@ -26,17 +29,15 @@ from pluralis.randomness import Key
 from pluralis.release.form import SEVERAL
 from pluralis.release.manifest import Claim, ColumnInfo, Manifest, TableInfo, claim_words
 from pluralis.release.release import Release
-from tables import policy_of
-from worlds_persons import TooMany, marginal, one_value
-from worlds_persons import joint as joint_of_worlds
+from support.sample_tables import policy_of
 
 METHODS = sorted(methods())
 ALONE = ("anatomy", "randomized-addition", "tp")  # with one sensitive attribute
 MULTI = ("gd", "multi-sa", "single-attribute", "uad")
 
 
-def asked(method: str, quasi: dict[str, Any], *, secrets: int = 2, **more: Any) -> Policy:
-    names = ("disease", "job")[: 1 if method in ALONE else secrets]
+def asked(method: str, quasi: dict[str, Any], *, sensitive: int = 2, **more: Any) -> Policy:
+    names = ("disease", "job")[: 1 if method in ALONE else sensitive]
     attributes = quasi | {name: {"role": "sensitive", "l": 2} for name in names}
     if method == "randomized-addition":
         more["options"] = {"claim": "set-size"}
@@ -72,7 +73,7 @@ def published(method: str, rows: int) -> Iterator[tuple[pl.DataFrame, Release]]:
     quasi: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}}
     if method == "single-attribute":  # whose columns go together in too many ways
         del quasi["age"]
-    policy = asked(method, quasi, secrets=1 if method in MULTI else 2)
+    policy = asked(method, quasi, sensitive=1 if method in MULTI else 2)
     for seed in range(40):
         people = tiny(seed, rows, method)
         with suppress(PluralisError):
@@ -92,9 +93,9 @@ def test_all_rows_of_a_person_keep_the_claim_in_all_worlds(method: str, rows: in
                 tally = joint_of_worlds(release, people.to_dicts(), "disease", apart=apart)
             except TooMany:
                 break
-            for mine, of in tally.values():
-                assert of, "there is a world: the true one"
-                assert max(max(marginal(of, i).values()) for i in range(len(mine))) <= Fraction(1, 2)
+            for own, worlds in tally.values():
+                assert worlds, "there is a world: the true one"
+                assert max(max(marginal(worlds, i).values()) for i in range(len(own))) <= Fraction(1, 2)
         else:
             looked += 1
         if looked == 3:
@@ -103,27 +104,27 @@ def test_all_rows_of_a_person_keep_the_claim_in_all_worlds(method: str, rows: in
 
 
 @pytest.mark.parametrize("method", ["anatomy", "msb"])
-def test_beliefs_are_those_of_all_worlds(method: str) -> None:
+def test_posteriors_are_those_of_all_worlds(method: str) -> None:
     """Where each row can be found: row by row, and if all rows of a person are one value."""
     compared = 0
     for rows in (2, 4):
         for people, release in islice(published(method, rows), 6):
-            said = next(one for one in said_by(release) if one.attribute == "disease")
+            disease = next(one for one in published_values(release) if one.attribute == "disease")
             options = Options(persons=numbers(people))
-            asked_of, beliefs, told = tell(release, said, ["age", "sex"], people, options)
-            values = said.values.to_list()
-            for p, (mine, tally) in enumerate(joint_of_worlds(release, people.to_dicts(), "disease").values()):
-                at = range(asked_of.starts[p], asked_of.starts[p + 1])
-                assert asked_of.rows[at].tolist() == mine
-                for i, row in enumerate(at):
+            asked_of, posterior, together = rows_together(release, disease, ["age", "sex"], people, options)
+            values = disease.values.to_list()
+            for p, (own, tally) in enumerate(joint_of_worlds(release, people.to_dicts(), "disease").values()):
+                places = range(asked_of.starts[p], asked_of.starts[p + 1])
+                assert asked_of.rows[places].tolist() == own
+                for i, row in enumerate(places):
                     exact = marginal(tally, i)
-                    assert beliefs[row].tolist() == pytest.approx([float(exact.get(v, 0)) for v in values])
-                if any(len(set(held)) == 1 for held in tally):
+                    assert posterior[row].tolist() == pytest.approx([float(exact.get(v, 0)) for v in values])
+                if any(len(set(world)) == 1 for world in tally):
                     same = one_value(tally)
-                    assert told.one_value[p].tolist() == pytest.approx([float(same.get(v, 0)) for v in values])
+                    assert together.one_value[p].tolist() == pytest.approx([float(same.get(v, 0)) for v in values])
                     compared += 1
                 else:
-                    assert not told.one_value[p].any()
+                    assert not together.one_value[p].any()
     assert compared >= 6
 
 
@@ -137,30 +138,15 @@ def test_different_values_of_different_sets_are_enumerated(seed: int) -> None:
     pick_different(np.array([0, many]), sets, weight, 4, out)
     expected = np.zeros_like(weight)
     for picked in product(range(size), repeat=many):
-        if len({sets[i, at] for i, at in enumerate(picked)}) == many:
-            for i, at in enumerate(picked):
-                expected[i, at] += np.prod([weight[k, of] for k, of in enumerate(picked)])
+        if len({sets[i, place] for i, place in enumerate(picked)}) == many:
+            for i, place in enumerate(picked):
+                expected[i, place] += np.prod([weight[k, other] for k, other in enumerate(picked)])
     assert out == pytest.approx(expected / expected.sum(axis=1, keepdims=True))
 
 
 # 600 people -----------------------------------------------------------------------------------------------------
 
 QUASI: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}, "zip": {"role": "quasi"}}
-
-
-def people_with(rows: int, *, chronic: bool, people: int = 600, seed: int = 1) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    person = np.repeat(np.arange(people), rows)
-    drawn, own = rng.integers(0, 6, person.size), rng.integers(0, 6, people)
-    return pl.DataFrame(
-        {
-            "person": [f"p{i}" for i in person],
-            "age": rng.integers(18, 90, person.size),
-            "zip": [f"z{i:03}" for i in rng.integers(0, 600, person.size)],
-            "disease": [f"d{i}" for i in (own[person] if chronic else drawn)],
-            "job": [f"j{i}" for i in rng.integers(0, 5, person.size)],
-        }
-    )
 
 
 def scores(method: str, people: pl.DataFrame) -> list[Result]:
@@ -197,7 +183,7 @@ def test_one_value_in_all_rows_is_found(method: str) -> None:
             key=lambda result: result.success,
         )
         assert best.success > before
-        assert best.oftener or method in LARGE
+        assert best.above_promised_rate or method in LARGE
         before = best.success
 
 
@@ -217,22 +203,22 @@ def drawn(rows: int, l: int, seed: int, *, keyed: bool, people: int = 600) -> tu
     value = table["disease"].str.slice(1).cast(pl.Int64).to_numpy()
     person = np.repeat(np.arange(people), rows)
     order = np.argsort(rng.random((people * (6 if keyed else rows), 6)), axis=1)
-    mine = order[person * 6 + value] if keyed else order
+    values = order[person * 6 + value] if keyed else order
     sets = [
         sorted([v, *[o for o in other if o != v][: l - 1]])
-        for v, other in zip(value.tolist(), mine.tolist(), strict=True)
+        for v, other in zip(value.tolist(), values.tolist(), strict=True)
     ]
     domain = tuple(f"d{i}" for i in range(6))
-    microdata = table.select("age").with_columns(disease=pl.Series([[f"d{i}" for i in held] for held in sets]))
-    said = Claim(rule="", model="posterior", adversary=("age",), attribute="disease", l=l)
+    microdata = table.select("age").with_columns(disease=pl.Series([[f"d{i}" for i in members] for members in sets]))
+    claim = Claim(rule="", model="posterior", adversary=("age",), attribute="disease", l=l)
     columns = (
         ColumnInfo(name="age", role="quasi", type="number", attribute="age", domain=(0, table.height - 1), exact=True),
         ColumnInfo(name="disease", role="sensitive", type="text", attribute="disease", domain=domain, sets=True),
     )
     manifest = Manifest(
         method="by hand", variant="none", kind="candidates", rows=table.height, suppressed=0, breaks=(),
-        claims=(said.model_copy(update={"rule": claim_words(said, "candidates")}),),
-        parameters={"l": {"disease": l}, "persons": True, "linked": True,
+        claims=(claim.model_copy(update={"rule": claim_words(claim, "candidates")}),),
+        parameters={"l": {"disease": l}, "persons": True, "linked": True, "options": {},
                     "addition": {"disease": {"design": "uniform", "values": list(domain)}}},
         tables=(TableInfo(name="microdata", file="microdata.parquet", columns=columns),),
     )  # fmt: skip
@@ -244,13 +230,13 @@ def test_two_sets_of_one_person_prove_two_values(rows: int, l: int, least: float
     """600 people, six even values: with four rows at l = 2 64 % are right of 50 promised, at l = 3 42 % of 33."""
     for seed in range(17):  # 51 of them
         release, people = drawn(rows, l, seed, keyed=True)
-        found = {
+        by_question = {
             r.question.partition(", ")[2]: r for r in ATTACK.run(release, people, Options(persons=numbers(people)))
         }
-        assert found[DIFFERENT].success > least, seed
-        assert found[DIFFERENT].breach
-        assert found[EACH].success < 1 / l + 0.05
-        assert not found[EACH].breach
+        assert by_question[DIFFERENT].success > least, seed
+        assert by_question[DIFFERENT].breach
+        assert by_question[EACH].success < 1 / l + 0.05
+        assert not by_question[EACH].breach
 
 
 def test_sets_that_are_drawn_row_by_row_raise_no_alarm() -> None:
@@ -270,19 +256,19 @@ def of_people(people: int, **more: Any) -> Publication:
 
 
 def sentence(release: Release) -> str:
-    (said,) = [text for text in release.manifest.breaks if text.startswith(SEVERAL)]
-    return said
+    (text,) = [item for item in release.manifest.breaks if item.startswith(SEVERAL)]
+    return text
 
 
 def test_the_measured_figure_stands_in_breaks() -> None:
     release = of_people(1_100)
-    said = sentence(release)
+    text = sentence(release)
     (each,) = [r for r in release.attacked or () if r.attack == "persons" and r.question.endswith(EACH)]
     assert each.targets == 1_100
     right = f"{100 * each.success:.0f} %"
-    assert said == (
+    assert text == (
         f"several rows of one person: {right} of rows guessed right in disease by intersecting groups, above the 50 % "
-        f"of one row, {right} where all have one value; blind guess {100 * each.blind:.0f} %"
+        f"of one row, {right} where all have one value; prior {100 * each.prior:.0f} %"
     )
 
 
@@ -336,8 +322,8 @@ def test_the_person_column_is_read_as_the_policy_reads_it() -> None:
 
 
 def test_people_with_one_row_are_left_alone() -> None:
-    found = several(np.array([4, 4, 9, 1, 1, 1]), np.array([True, True, True, True, False, True]), 10, 100, 0)
-    assert (found.rows.tolist(), found.starts.tolist(), found.sampled) == ([3, 5, 0, 1], [0, 2, 4], False)
+    drawn = several(np.array([4, 4, 9, 1, 1, 1]), np.array([True, True, True, True, False, True]), 10, 100, 0)
+    assert (drawn.rows.tolist(), drawn.starts.tolist(), drawn.sampled) == ([3, 5, 0, 1], [0, 2, 4], False)
     assert several(np.array([4, 4, 1, 1]), np.ones(4, bool), 1, 100, 0).sampled
     assert joint(np.zeros((0, 3)), np.ones(3) / 3, several(np.arange(3), np.ones(3, bool), 9, 9, 0),
                  np.zeros(0, bool)).one_value.shape == (0, 3)  # fmt: skip
@@ -385,13 +371,13 @@ def test_what_people_are_guessed_by_is_said_beside_the_shares_of_rows() -> None:
     attributes = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
     policy = policy_of(attributes, others="drop", person="person", method="randomized-addition")
     release = publish(table, policy, key=Key(b"\1" * 32), attacks=True)
-    (said,) = [item for item in release.manifest.breaks if item.startswith("shares of people: ")]
-    found = re.search(r"is likely up to ([\d.]+) %", said)
-    assert found
-    weights = release.manifest.parameters["addition"]["disease"]["weights"]
+    (text,) = [item for item in release.manifest.breaks if item.startswith("shares of people: ")]
+    match = re.search(r"is likely up to ([\d.]+) %", text)
+    assert match
+    weights = release.manifest.parameters.addition["disease"].weights
     shares = [table.unique("person")["disease"].to_list().count(f"d{v}") / w for v, w in enumerate(weights)]
     worst = max(a / (a + b) for a, b in product(shares, shares) if a is not b)
-    assert 50 < 100 * worst <= float(found[1]) < 100 * worst + 5
+    assert 50 < 100 * worst <= float(match[1]) < 100 * worst + 5
 
 
 def test_knowing_how_many_rows_people_have_is_measured() -> None:
@@ -400,6 +386,6 @@ def test_knowing_how_many_rows_people_have_is_measured() -> None:
     policy = asked("randomized-addition", {"age": {"role": "quasi", "type": "number"}})
     release = publish(table, policy, key=Key(b"\1" * 32), attacks=False)
     results = attack(release, table, only=["persons"], options=Options(sample=10**6, persons=numbers(table)))
-    (found,) = [result for result in results if result.question.endswith(NUMBER)]
-    assert found.success > 0.75
-    assert found.blind == pytest.approx(1 / 3)
+    (result,) = [result for result in results if result.question.endswith(NUMBER)]
+    assert result.success > 0.75
+    assert result.prior == pytest.approx(1 / 3)

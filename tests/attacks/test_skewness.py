@@ -6,38 +6,38 @@ import numpy as np
 import polars as pl
 import pytest
 
-from plants import DISEASES, KINDS, by_hand, people_in_groups, with_values
-from pluralis.attacks.adversary.group_values import AT, PEOPLE, Held
+from pluralis.attacks.adversary.group_values import GROUP_ID, PEOPLE, GroupValues
 from pluralis.attacks.base import Options
 from pluralis.attacks.skewness import ATTACK, measured
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from tables import policy_of
+from support.planted_releases import DISEASES, KINDS, by_hand, people_in_groups, with_values
+from support.sample_tables import policy_of
 
 OPTIONS = Options()
 
 
 def naive(groups: dict[int, list[int]], places: list[float]) -> tuple[float, ...]:
     """(ratio, largest share, variational distance, earth mover's, share within a tenth of the range)"""
-    everybody = [v for held in groups.values() for v in held]
+    everybody = [v for values in groups.values() for v in values]
     order = sorted(set(everybody), key=lambda v: places[v])
 
-    def share(held: list[int], value: int) -> float:
-        return held.count(value) / len(held)
+    def share(values: list[int], value: int) -> float:
+        return values.count(value) / len(values)
 
-    ratio = max(share(held, v) / share(everybody, v) for held in groups.values() for v in held)
-    surest = max(share(held, v) for held in groups.values() for v in held)
-    apart = max(sum(abs(share(held, v) - share(everybody, v)) for v in order) / 2 for held in groups.values())
+    ratio = max(share(values, v) / share(everybody, v) for values in groups.values() for v in values)
+    maximum_posterior = max(share(values, v) for values in groups.values() for v in values)
+    apart = max(sum(abs(share(values, v) - share(everybody, v)) for v in order) / 2 for values in groups.values())
     earth = 0.0
-    for held in groups.values():
+    for values in groups.values():
         carried = moved = 0.0
         for v in order[:-1]:
-            carried += share(held, v) - share(everybody, v)
+            carried += share(values, v) - share(everybody, v)
             moved += abs(carried)
         earth = max(earth, moved / (len(order) - 1))
     width = 0.1 * (max(places) - min(places))
     alike = sum(len(h) for h in groups.values() if max(places[v] for v in h) - min(places[v] for v in h) <= width)
-    return ratio, surest, apart, earth, alike / len(everybody)
+    return ratio, maximum_posterior, apart, earth, alike / len(everybody)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -45,15 +45,18 @@ def test_as_defined(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = int(rng.integers(2, 9))
     codes = np.concatenate([np.arange(values), rng.integers(0, values, 30)])
-    at = rng.integers(0, 8, codes.size)
+    group_of = rng.integers(0, 8, codes.size)
     places = rng.permutation(100)[:values].astype(np.float64)
-    rows = pl.DataFrame({AT: at, "x": codes.astype(np.int32), PEOPLE: np.ones(codes.size)})
-    skew = measured(Held("group", ("x",), rows), "x", places)
+    rows = pl.DataFrame({GROUP_ID: group_of, "x": codes.astype(np.int32), PEOPLE: np.ones(codes.size)})
+    skew = measured(GroupValues("group", ("x",), rows), "x", places)
     assert skew is not None
-    groups = {g: codes[at == g].tolist() for g in set(at.tolist())}
-    found = (skew.ratio, skew.surest, skew.distance, skew.moved, skew.narrow)
-    assert found == pytest.approx(naive(groups, places.tolist()))
-    assert max(groups[skew.surest_at].count(v) / len(groups[skew.surest_at]) for v in range(values)) == skew.surest
+    groups = {g: codes[group_of == g].tolist() for g in set(group_of.tolist())}
+    figures = (skew.ratio, skew.posterior, skew.distance, skew.moved, skew.narrow)
+    assert figures == pytest.approx(naive(groups, places.tolist()))
+    assert (
+        max(groups[skew.posterior_group].count(v) / len(groups[skew.posterior_group]) for v in range(values))
+        == skew.posterior
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,7 +96,7 @@ def test_a_common_value_that_fills_a_group_is_found(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_like_the_whole_are_quiet(kind: str) -> None:
-    """Every group holds the same diseases, each once: no value is likelier there, and no guess better than blind."""
+    """Every group holds the same diseases, each once: no value is likelier there, no guess beats the prior."""
     for seed in range(70):
         rng = np.random.default_rng(seed)
         l, groups = int(rng.integers(2, 7)), int(rng.integers(3, 9))
@@ -106,7 +109,7 @@ def test_groups_like_the_whole_are_quiet(kind: str) -> None:
             assert "(1 times) in" in (result.note or "")
             assert float((result.note or "").rpartition(" ")[2]) < 1e-12
             assert result.worst == pytest.approx(1 / l)
-            assert result.success == pytest.approx(result.blind)
+            assert result.success == pytest.approx(result.prior)
             assert not result.above_chance
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from attacks.small import BY_ANATOMY, dealt_multi, people, policy, released, with_others
-from attacks.test_repeated import beyond, fitting
+from oracles.worlds_of_several_releases import fitting
 from pluralis import Key, publish
 from pluralis.attacks.base import Options
 from pluralis.attacks.successive import ATTACK
 from pluralis.errors import Infeasible
 from pluralis.release.release import Release, canonical_order
+from support.effort import tries
+from support.random_releases import BY_ANATOMY, beyond, dealt_multi, people, policy, released, with_others
 
 CHANGING = ("anatomy", "msb", "decomposition", "bsgi")
 successive = partial(with_others, ATTACK)
@@ -28,8 +29,8 @@ def test_rows_that_come_and_go_give_others_away(form: str) -> None:
         before, after = whole.head(100), whole.tail(100)
         one = released(before, form, l, seed + 1)
         two = publish(after, policy(form, l), key=one.key, attacks=False)  # the key does not help: groups change
-        found = successive(two, [one], after)
-        assert beyond(found, l), (seed, found)
+        result = successive(two, [one], after)
+        assert beyond(result, l), (seed, result)
 
 
 def test_three_releases_tell_more_than_two() -> None:
@@ -45,8 +46,8 @@ def test_three_releases_tell_more_than_two() -> None:
 def test_groups_of_several_tables_that_change_are_found() -> None:
     for seed in range(5):
         whole = people(seed, 100)
-        found = successive(dealt_multi(whole, 3, seed), [dealt_multi(whole.head(80), 3, seed + 50)], whole)
-        assert beyond(found, 3)
+        result = successive(dealt_multi(whole, 3, seed), [dealt_multi(whole.head(80), 3, seed + 50)], whole)
+        assert beyond(result, 3)
 
 
 @pytest.mark.parametrize("l", [2, 3, 4])
@@ -60,8 +61,8 @@ def test_sets_that_are_drawn_for_each_row_stay(l: int) -> None:
             two = publish(whole, policy("randomized-addition", l), key=one.key, attacks=False)
         except Infeasible:  # values became too unevenly spread for the design: nothing is published
             continue
-        found = successive(two, [one], whole)
-        assert (found.promised, found.worst) == (None, None)
+        result = successive(two, [one], whole)
+        assert (result.promised, result.worst) == (None, None)
         looked += 1
     assert looked >= 16
 
@@ -72,7 +73,7 @@ def test_groups_that_stay_as_they_are_tell_nothing(form: str) -> None:
 
     With sets that stay, more than two hundred clean releases: 80 by anatomy, 80 by msb, 48 at least by addition.
     """
-    for seed in range(80):
+    for seed in range(tries(80)):
         whole = people(seed, 60)
         before, after = whole.head(40), whole.tail(20)
         one, new = (released(part, form, 2, seed + i) for part, i in ((before, 1), (after, 60)))
@@ -85,9 +86,9 @@ def test_groups_that_stay_as_they_are_tell_nothing(form: str) -> None:
         }
         tables = {name: canonical_order(pl.concat([one.tables[name], moved[name]])) for name in one.tables}
         both = Release(one.manifest.model_copy(update={"rows": 60}), tables)
-        found = successive(both, [one], whole)
-        assert (found.promised, found.worst) == (None, None), (form, seed, found)
-        assert "add nothing" in str(found.note)
+        result = successive(both, [one], whole)
+        assert (result.promised, result.worst) == (None, None), (form, seed, result)
+        assert "add nothing" in str(result.note)
 
 
 @pytest.mark.parametrize("form", [*CHANGING, "sloms", "mondrian", "randomized-addition", "uad"])
@@ -103,12 +104,12 @@ def test_without_other_releases_there_is_nothing_to_attack(form: str) -> None:
 
 def test_people_who_are_in_no_other_release_are_as_safe_as_before() -> None:
     one, table = released(people(1, 60), "anatomy", 2, 1), people(2, 80).with_columns(town=pl.col("town") + " new")
-    found = successive(released(table, "anatomy", 2, 2), [one], table)
-    assert found.worst is None
+    result = successive(released(table, "anatomy", 2, 2), [one], table)
+    assert result.worst is None
 
 
 def test_in_all_worlds_of_both_somebody_is_as_sure_as_it_says() -> None:
-    """Two people leave. Tables of all eight that both releases could be of: the surest guess is as sure or more."""
+    """Two people leave. Tables of all eight that both releases could be of: the maximum posterior is no lower."""
     gained = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -121,8 +122,8 @@ def test_in_all_worlds_of_both_somebody_is_as_sure_as_it_says() -> None:
         worlds = fitting(table, [before, after])
         tops = [max(Counter(column).values()) / len(worlds) for column in zip(*worlds, strict=True)]
         assert tuple(table["disease"]) in worlds
-        found = successive(after, [before], table.head(6))
-        if found.worst is not None:
-            assert max(tops[:6]) >= found.worst - 1e-9
+        result = successive(after, [before], table.head(6))
+        if result.worst is not None:
+            assert max(tops[:6]) >= result.worst - 1e-9
             gained += 1
     assert gained >= 10

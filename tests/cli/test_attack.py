@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from calling import Ran, caller
-from forging import forged
-from pluralis.attacks import attacks
+from pluralis.attacks import Result, attacks
+from pluralis.attacks.results import worst_first
+from pluralis.cli.attack import show_results
+from pluralis.cli.terminal import Terminal
 from pluralis.publishing.pipeline import publish
 from pluralis.release.release import canonical_order
-from tables import KEY, PATIENTS, patients_policy, policy_of
+from support.cli_runner import Ran, caller
+from support.forged_folders import forged
+from support.sample_tables import KEY, PATIENTS, patients_policy, policy_of
 
 Call = Callable[..., Ran]
 
@@ -45,8 +49,28 @@ def test_results_stand_beside_promises_and_are_kept_in_private(release: Path, ca
 
 def test_a_table_of_results(release: Path, call: Call) -> None:
     shown = call(release, "--original", release.parent / "patients.csv", "--attack", "homogeneity")
-    assert "No promise is exceeded (1 questions asked)." in shown.out
+    assert "No promise is exceeded (1 question asked)." in shown.out
     assert "disease, knowing age, gender, postcode" in shown.out
+
+
+def test_the_worst_three_come_first_and_the_rest_if_asked(release: Path, call: Call) -> None:
+    words = (release, "--original", release.parent / "patients.csv")
+    results = [Result.from_dict(one) for one in json.loads(call(*words, "--json").out)["results"]]
+    lines = call(*words).out.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == [result.attack for result in worst_first(results)[:3]]
+    assert lines[4] == f"{len(results) - 3} results more, less bad: --all shows them."
+    every = call(*words, "--all").out.splitlines()
+    assert [line.split()[0] for line in every[1 : len(results) + 1]] == [one.attack for one in worst_first(results)]
+    assert not any("--all" in line for line in every)
+
+
+def test_every_breach_is_shown() -> None:
+    breach = Result("homogeneity", "disease", 9, False, 0.5, 0.5, 0.5, 0.1, promised=0.5, worst=1.0)
+    made = publish(PATIENTS, patients_policy(2), key=KEY, attacks=False)
+    console = Terminal(width=200)
+    with console.capture() as captured:
+        show_results(console, [replace(breach, question=f"disease {i}") for i in range(7)], made)
+    assert captured.get().count("BREACH") == 7
 
 
 def test_a_breach_ends_with_exit_code_1(release: Path, call: Call) -> None:
@@ -80,16 +104,16 @@ def test_a_table_that_is_not_the_original_is_refused_and_the_evidence_stays(rele
 
 def test_only_what_was_asked_for_is_said_to_have_nothing_to_attack(release: Path, call: Call) -> None:
     table = release.parent / "patients.csv"
-    named = call(release, "--original", table, "--attack", "homogeneity", "--attack", "left-out")
-    assert "Nothing to attack here for left-out." in named.out
+    named = call(release, "--original", table, "--attack", "homogeneity", "--attack", "suppression")
+    assert "Nothing to attack here for suppression." in named.out
     assert "definetti" not in named.out
     assert "to attack here" not in call(release, "--original", table, "--attack", "homogeneity").out
     alone = call(release, "--original", table, "--attack", "repeated")
     assert "Not run without another release (--other DIR): repeated." in alone.out
     assert "to attack here" not in alone.out
-    found = call(release, "--original", table, "--attack", "dependency").out
-    assert "Nothing found by dependency." in found
-    assert "to attack here" not in found
+    dependency = call(release, "--original", table, "--attack", "dependency").out
+    assert "Nothing found by dependency." in dependency
+    assert "to attack here" not in dependency
 
 
 def test_several_rows_of_one_person_need_the_person_column(tmp_path: Path, call: Call) -> None:

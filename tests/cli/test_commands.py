@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from calling import Ran, caller
 from pluralis.policy.policy import Policy
 from pluralis.table.csv_files import write_csv_bytes
-from tables import PATIENTS
-from tables import PATIENTS_YAML as POLICY
+from support.cli_runner import Ran, caller
+from support.sample_tables import PATIENTS
+from support.sample_tables import PATIENTS_YAML as POLICY
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_an_impossible_policy_exits_3_and_writes_nothing(pluralis: Any, here: Pa
 
 
 def test_a_refused_audit_exits_1_and_writes_nothing(pluralis: Any, here: Path) -> None:
-    """B3: linked secrets and an adversary who knows one of them."""
+    """Linked sensitive attributes, and an adversary who knows one of them."""
     (here / "policy.yaml").write_text(
         POLICY.replace("{role: quasi}", "{role: sensitive, l: 2}").replace(
             "publish: {method: bsgi}",
@@ -172,7 +172,7 @@ def test_a_test_key_is_stamped_and_refused(pluralis: Any, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["publish", "table.csv", "--policy", "policy.yaml"], "--out"),
         (["publish", "nowhere.csv", "--policy", "policy.yaml", "--out", "x"], "nowhere.csv"),
@@ -186,10 +186,10 @@ def test_a_test_key_is_stamped_and_refused(pluralis: Any, here: Path) -> None:
         (["frobnicate"], "frobnicate"),
     ],
 )
-def test_bad_usage_exits_2_with_a_remedy(pluralis: Any, here: Path, words: list[str], said: str) -> None:
+def test_bad_usage_exits_2_with_a_remedy(pluralis: Any, here: Path, words: list[str], message: str) -> None:
     ran = pluralis(*words)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert sorted(p.name for p in here.iterdir()) == ["policy.yaml", "table.csv"]
 
 
@@ -214,7 +214,7 @@ def test_init_writes_a_policy_that_publishes(pluralis: Any, here: Path) -> None:
     assert "exists already" in again.err
 
 
-def test_init_proposes_who_knows_one_secret_where_there_are_several(pluralis: Any, here: Path) -> None:
+def test_init_proposes_who_knows_one_sensitive_value_where_there_are_several(pluralis: Any, here: Path) -> None:
     table = pl.DataFrame({"age": [1, 2, 3, 4], "disease": list("abcd"), "salary": ["1", "2", "3", "4"]})
     (here / "two.csv").write_bytes(write_csv_bytes(table))
     assert pluralis("init", "two.csv", "-o", "two.yaml").code == 0
@@ -298,7 +298,7 @@ def test_the_installed_command_is_quick_to_help() -> None:
     assert ran.stderr.strip() == "[]"
 
 
-def test_no_secret_in_the_bytes(pluralis: Any, here: Path) -> None:
+def test_nothing_private_in_the_bytes(pluralis: Any, here: Path) -> None:
     """Neither the key, nor names, nor paths, nor a dropped value stands in the released files."""
     canary = PATIENTS.with_columns(secret_note=pl.lit("CANARY-7f3a"))
     (here / "table.csv").write_bytes(write_csv_bytes(canary))
@@ -312,7 +312,8 @@ def test_no_secret_in_the_bytes(pluralis: Any, here: Path) -> None:
 
 
 def test_init_does_not_publish_what_it_cannot_protect(pluralis: Any, here: Path) -> None:
-    table = pl.DataFrame({"age": range(10), "disease": list("abcdefghij"), "income": ["low"] * 9 + ["high"]})
+    incomes = ["none"] * 30 + [f"about {i}" for i in range(10)]
+    table = pl.DataFrame({"age": range(40), "disease": list("abcdefghij") * 4, "income": incomes})
     (here / "skewed.csv").write_bytes(write_csv_bytes(table))
     assert pluralis("init", "skewed.csv", "-o", "skewed.yaml").code == 0
     assert Policy.read(here / "skewed.yaml").columns["income"].role == "identifier"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from calling import caller
 from pluralis.table.csv_files import write_csv_bytes
-from tables import PATIENTS
-from tables import PATIENTS_YAML as POLICY
+from support.cli_runner import caller
+from support.sample_tables import PATIENTS
+from support.sample_tables import PATIENTS_YAML as POLICY
 
 TRIED = ("--methods", "anatomy,mondrian,sloms")
 
@@ -47,6 +47,7 @@ def test_a_folder_of_something_else_is_refused_before_anything_is_tried(pluralis
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.usefixtures("trials_in_this_process")
 def test_no_cache_keeps_nothing(pluralis: Any, tmp_path: Path) -> None:
     ran = pluralis(
         "compare", "table.csv", "--policy", "policy.yaml", "--methods", "anatomy", "--no-cache", "--l", "2..7"
@@ -62,6 +63,7 @@ def test_wrong_words_exit_2(pluralis: Any, wrong: tuple[str, str]) -> None:
     assert ran.err.startswith("pluralis: ")
 
 
+@pytest.mark.usefixtures("trials_in_this_process")
 def test_publish_with_auto_says_what_it_took(pluralis: Any, tmp_path: Path) -> None:
     options = "publish: {method: auto, options: {target: error, methods: [anatomy, mondrian]}}"
     (tmp_path / "policy.yaml").write_text(POLICY.replace("publish: {method: bsgi}", options))

@@ -11,11 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from calling import Ran, caller
 from pluralis.cli.main import DEBUG, run
 from pluralis.errors import PluralisError
 from pluralis.publishing.pipeline import publish
-from tables import KEY, PATIENTS, patients_policy
+from support.cli_runner import Ran, caller
+from support.sample_tables import KEY, PATIENTS, patients_policy
 
 
 def _deep() -> None:
@@ -139,7 +139,19 @@ def test_a_terminal_that_has_few_letters(release: Path) -> None:
     """What it cannot show is escaped; the command does its work."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-m", "pluralis", "query", str(release), "disease = 'Flü'"]
-    told = subprocess.run(words, capture_output=True, env=environment, check=False)
-    assert told.returncode == 2
-    assert b"Fl\\xfc" in told.stderr
-    assert b"Traceback" not in told.stderr
+    ran = subprocess.run(words, capture_output=True, env=environment, check=False)
+    assert ran.returncode == 2
+    assert b"Fl\\xfc" in ran.stderr
+    assert b"Traceback" not in ran.stderr
+
+
+def test_what_reading_needs_is_named_as_the_option_that_says_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pluralis = caller(capsys, monkeypatch)
+    table = tmp_path / "table.csv"
+    for data, option in ((b"name,age\nJos\xe9,30\n", "--encoding cp1252"), (b"name,age\na,b,30\n", "--separator ';'"),
+                         (b"name,age\na\0,30\n", "--encoding utf-16-le")):  # fmt: skip
+        table.write_bytes(data)
+        ran = pluralis("profile", str(table))
+        assert (ran.code, option in ran.err, "in Python" in ran.err) == (2, True, True)

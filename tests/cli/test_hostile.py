@@ -1,7 +1,7 @@
-"""Names, values and remarks of a stranger reach no terminal as anything but text: no line, colour or link of theirs.
+"""Names, values and remarks of a stranger reach no terminal as anything but text: no line, color or link of theirs.
 
-Every command is run on tables and releases whose every text is hostile; what comes out, on either stream, coloured or
-not, holds no character that shows nothing but the end of a line and the colours of this program, and no line of theirs.
+Every command is run on tables and releases whose every text is hostile; what comes out, on either stream, colored or
+not, holds no character that shows nothing but the end of a line and the colors of this program, and no line of theirs.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 import pluralis.cli.progress_bars
-from calling import Ran, caller
 from pluralis.auditing.verdict import Finding, Verdict
+from pluralis.cli.audit import show_verdict
 from pluralis.cli.progress_bars import progress_bars
-from pluralis.cli.tables import show_verdict
 from pluralis.cli.terminal import Grid, Terminal, filled
+from pluralis.display.escaping import as_json, complain, printable
 from pluralis.errors import QueryError
-from pluralis.escaping import as_json, complain, printable
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.publishing.pipeline import publish
-from tables import KEY
+from support.cli_runner import Ran, caller
+from support.sample_tables import KEY
 
 FORGED = "Every claim holds (400 checked)."
 EVIL = [
@@ -48,12 +48,12 @@ EVIL = [
     "[link=http://evil.example]here[/link] [bold red]x[/] [/] :warning:",
     "\x07\x08\x00\x7f",
 ]
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def unseen(text: str) -> set[str]:
     """The characters of an output that should not be in it."""
-    rest = COLOURS.sub("", text)
+    rest = COLORS.sub("", text)
     bad = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     return {c for c in rest if c != "\n" and unicodedata.category(c) in bad}
 
@@ -62,7 +62,7 @@ def require_clean(*outputs: str) -> None:
     for text in outputs:
         assert not unseen(text), repr(text)
         assert "evil.example\x1b" not in text
-        lines = [COLOURS.sub("", line).strip(" │╭╰") for line in text.splitlines()]
+        lines = [COLORS.sub("", line).strip(" │╭╰") for line in text.splitlines()]
         assert FORGED not in lines
         assert not any(line.startswith("Every claim holds (400") for line in lines)
 
@@ -92,15 +92,17 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             disease: {"role": "sensitive", "l": 2},
         }
         frame.write_parquet(folder / f"{name}.parquet")
-        policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+        policy = Policy.from_dict({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
         (folder / f"{name}.yaml").write_text(policy.to_yaml())
     for method in ("anatomy", "bsgi", "decomposition", "randomized-addition"):
-        policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": method}})
+        policy = Policy.from_dict(
+            {"version": 1, "attributes": attributes, "publish": {"method": method}, "accept": ["set-size"]}
+        )
         publish(frame, policy, key=KEY, attacks=False).save(folder / method, allow_test=True)
     return folder
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "coloured"])
+@pytest.fixture(params=[False, True], ids=["plain", "colored"])
 def call(
     request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ran]:
@@ -152,6 +154,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
     yield [f"--{EVIL[0]}"]
 
 
+@pytest.mark.usefixtures("trials_in_this_process")
 def test_nothing_hostile_comes_out_of_any_command(
     hostile: Path, call: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,11 +164,11 @@ def test_nothing_hostile_comes_out_of_any_command(
             left.unlink() if left.is_file() else None
     ran: dict[str, int] = {}
     for words in commands(hostile):
-        told = call(*words)
-        require_clean(told.out, told.err)
-        ran[" ".join(words[:1])] = max(ran.get(words[0], 0), int(told.code == 0))
-        assert told.code in (0, 1, 2, 3), (words, told.err)
-        assert "Traceback" not in told.err
+        output = call(*words)
+        require_clean(output.out, output.err)
+        ran[" ".join(words[:1])] = max(ran.get(words[0], 0), int(output.code == 0))
+        assert output.code in (0, 1, 2, 3), (words, output.err)
+        assert "Traceback" not in output.err
         if words[0] in ("audit", "query", "measure", "profile", "rules"):
             as_data = call(*words, "--json")
             require_clean(as_data.out, as_data.err)
@@ -186,9 +189,9 @@ def test_breaks_of_a_stranger_begin_no_line(hostile: Path, call: Callable[..., R
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     for words in (["audit", str(folder), "--allow-test"], ["query", str(folder), "COUNT"]):
         for more in ([], ["--json"]):
-            told = call(*words, *more)
-            require_clean(told.out, told.err)
-            assert told.code in (0, 1, 2)
+            output = call(*words, *more)
+            require_clean(output.out, output.err)
+            assert output.code in (0, 1, 2)
 
 
 def test_a_verdict_in_memory(capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,9 +243,9 @@ def test_printable_is_stable_and_json_stays_the_same(text: str) -> None:
     assert printable(printable(text)) == printable(text)
     assert not unseen(printable(text))
     assert "\n" not in printable(text)
-    told = as_json({text: [text]})
-    assert not unseen(told)
-    assert json.loads(told) == {text: [text]}
+    written = as_json({text: [text]})
+    assert not unseen(written)
+    assert json.loads(written) == {text: [text]}
 
 
 def test_ordinary_text_stays() -> None:
@@ -271,7 +274,7 @@ def test_lines_of_a_refusal_are_those_of_the_program(capsys: pytest.CaptureFixtu
 
 
 SOURCE = Path(pluralis.__file__).parent
-HOME = (SOURCE / "escaping.py", SOURCE / "cli" / "terminal.py")
+HOME = (SOURCE / "display" / "escaping.py", SOURCE / "cli" / "terminal.py")
 RICH = {
     "rich.cells": {"cell_len"},
     "rich.text": {"Text"},
@@ -298,15 +301,15 @@ def other_ways(tree: ast.AST) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Import) and any(name.name.split(".")[0] in ("rich", "click") for name in node.names):
             yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.Call):
-            of = ast.unparse(node.func)
+            function = ast.unparse(node.func)
             literal = bool(node.args) and isinstance(node.args[0], ast.Constant)
             named = all(isinstance(arg, ast.Name) for arg in node.args)
             if (
-                of in ("print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write")
-                or of.endswith((".from_markup", ".append_markup", ".print_exception"))
-                or (of in ("console.say", "terminal().say") and not literal)
-                or (of in ("console.print", "terminal().print") and not named)
-                or of in ("console.out", "console.log", "console.print_json")
+                function in ("print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write")
+                or function.endswith((".from_markup", ".append_markup", ".print_exception"))
+                or (function in ("console.say", "terminal().say") and not literal)
+                or (function in ("console.print", "terminal().print") and not named)
+                or function in ("console.out", "console.log", "console.print_json")
             ):
                 yield node.lineno, ast.unparse(node)
 
@@ -329,8 +332,8 @@ def test_other_ways_are_seen(line: str) -> None:
 
 
 def test_a_usage_error_repeats_nothing_hostile(call: Any) -> None:
-    told = call("methods", EVIL[1])
-    require_clean(told.out, told.err)
-    assert told.code == 2
-    assert "\\x1b" in told.err
+    ran = call("methods", EVIL[1])
+    require_clean(ran.out, ran.err)
+    assert ran.code == 2
+    assert "\\x1b" in ran.err
     assert sys.argv[0] == "pluralis"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from calling import caller
 from pluralis.publishing.pipeline import publish
-from tables import KEY, PATIENTS, patients_policy
+from support.cli_runner import caller
+from support.sample_tables import KEY, PATIENTS, patients_policy
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,13 @@ def query(release: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 def test_a_count_in_words(query: Any) -> None:
     ran = query("age > 30 AND disease = 'FLU'")
     assert ran.code == 0, ran.err
-    asked, *said = ran.out.splitlines()
+    asked, *lines = ran.out.splitlines()
     assert asked == "COUNT WHERE age > 30 AND disease = 'Flu'"
-    assert " rows" in said[0]
-    assert [line.split()[0] for line in said[1:]] == ["interval", "basis", "certain"]
-    assert "at 95%" in said[1]
-    assert "uniform-within-group: values that were published together" in said[2]
-    assert "at most" in said[3]
+    assert " rows" in lines[0]
+    assert [line.split()[0] for line in lines[1:]] == ["interval", "basis", "certain"]
+    assert "at 95%" in lines[1]
+    assert "uniform-within-group: values that were published together" in lines[2]
+    assert "at most" in lines[3]
 
 
 def test_an_exact_count(query: Any) -> None:
@@ -75,7 +75,7 @@ def test_counts_by_attributes(query: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["disease = flu"], "quote it: 'flu'.\n  disease = flu\n            ^^^\n"),
         (["age >"], "Expected a value"),
@@ -91,10 +91,10 @@ def test_counts_by_attributes(query: Any) -> None:
         ([], "QUERY"),
     ],
 )
-def test_bad_queries_exit_2_with_a_remedy(query: Any, words: list[str], said: str) -> None:
+def test_bad_queries_exit_2_with_a_remedy(query: Any, words: list[str], message: str) -> None:
     ran = query(*words)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert ran.out == ""
 
 
@@ -141,7 +141,7 @@ def no_folder(release: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (edited_table, "its hash differs"),
         (missing_table, "microdata.parquet is missing"),
@@ -156,10 +156,10 @@ def no_folder(release: Path) -> None:
     ids=lambda value: value.__name__ if callable(value) else "",
 )
 @pytest.mark.parametrize("text", ["COUNT", "COUNT BY disease"])
-def test_a_damaged_release_is_refused(query: Any, release: Path, damage: Any, said: str, text: str) -> None:
+def test_a_damaged_release_is_refused(query: Any, release: Path, damage: Any, message: str, text: str) -> None:
     assert query(text).code == 0
     damage(release)
     ran = query(text)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert ran.out == ""

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from calling import caller
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.policy.policy import Policy
 from pluralis.table.csv_files import write_csv_bytes
+from support.cli_runner import caller
 
 TOWNS = pl.DataFrame(
     {
@@ -91,10 +91,10 @@ def test_an_open_hole_exits_3(pluralis: Any, here: Path) -> None:
     assert ran.code == 3
     assert "Open holes" in ran.out
     assert "`sex, zipcode -> county : l=2` cannot be kept: zipcode -> county in this table. Drop the rule" in ran.err
-    told = pluralis("rules", "policy.yaml", "towns.csv", "--json")
-    assert told.code == 3
-    assert told.json["holes"] == [{"rule": "sex, zipcode -> county : l=2", "because": "zipcode -> county"}]
-    assert len(told.json["impossible"]) == 1
+    as_data = pluralis("rules", "policy.yaml", "towns.csv", "--json")
+    assert as_data.code == 3
+    assert as_data.json["holes"] == [{"rule": "sex, zipcode -> county : l=2", "because": "zipcode -> county"}]
+    assert len(as_data.json["impossible"]) == 1
 
 
 @pytest.mark.parametrize("known", ["", "dependencies: [zipcode -> county]\n"])
@@ -110,8 +110,8 @@ def test_a_rule_that_keeps_apart_what_is_tied_exits_3_as_publish_does(pluralis: 
     assert "`county -> zipcode : l=3` cannot be kept: county and zipcode go together" in ran.err
     refused = pluralis("publish", "towns.csv", "--policy", "policy.yaml", "--out", "release")
     assert (refused.code, refused.err) == (ran.code, ran.err)
-    told = pluralis("rules", "policy.yaml", "towns.csv", "--json").json
-    assert [torn["rule"] for torn in told["torn"]] == ["county -> zipcode : l=3"]
+    explained = pluralis("rules", "policy.yaml", "towns.csv", "--json").json
+    assert [torn["rule"] for torn in explained["torn"]] == ["county -> zipcode : l=3"]
     (here / "policy.yaml").write_text(text + "coincidences: [zipcode -> county]\n")
     assert pluralis("rules", "policy.yaml", "towns.csv").code == 0
 
@@ -120,27 +120,27 @@ def test_a_dependency_matters_if_a_rule_speaks_of_either_end(pluralis: Any, here
     for rule, matters in (("zipcode -> age", True), ("age -> zipcode", True), ("sex -> age", False)):
         plain = "{county: {role: plain}}" if matters else "{county: {role: plain}, zipcode: {role: plain}}"
         (here / "policy.yaml").write_text(f"version: 1\nothers: drop\nrules: ['{rule} : l=2']\nattributes: {plain}\n")
-        told = pluralis("rules", "policy.yaml", "towns.csv", "--json").json
+        explained = pluralis("rules", "policy.yaml", "towns.csv", "--json").json
         known = {"dependency": "zipcode -> county", "declared": False, "adds": []}
-        assert (told["dependencies"], told["unimportant"]) == (
+        assert (explained["dependencies"], explained["unimportant"]) == (
             ([known], []) if matters else ([], ["zipcode -> county"])
         )
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "said"),
+    ("more", "code", "message"),
     [
         ("l=2']", 3, "is too skewed for any l; make it an identifier, which is not published, or allow suppress: 0.4."),
-        ("l=2']\npublish: {suppress: 0.4}", 0, "96 rows will be left out for it, as suppress allows"),
+        ("l=2']\npublish: {suppress: 0.4}", 0, "96 rows will be suppressed for it, as suppress allows"),
         ("l=2']\npublish: {suppress: 0.39}", 3, "too skewed for any l"),
         ("l=2']\nattributes: {plan: {model: distinct}}", 0, "1 rule in force"),
     ],
 )
-def test_a_value_that_is_too_common(pluralis: Any, here: Path, more: str, code: int, said: str) -> None:
+def test_a_value_that_is_too_common(pluralis: Any, here: Path, more: str, code: int, message: str) -> None:
     (here / "policy.yaml").write_text(f"version: 1\nothers: drop\nrules: ['sex -> plan : {more}\n")
     ran = pluralis("rules", "policy.yaml", "towns.csv")
     assert ran.code == code
-    assert said in ran.out
+    assert message in ran.out
 
 
 def test_the_largest_l_is_said(pluralis: Any, here: Path) -> None:
@@ -156,13 +156,13 @@ def test_roles_adversaries_and_gaps(pluralis: Any, here: Path) -> None:
         "  plan: {role: plain}\n  name: {role: identifier}\nadversaries: [{knows: [plan]}]\n"
         "rules: ['age, sex -> county : l=3']\n"
     )
-    told = pluralis("rules", "policy.yaml", "--json").json
-    assert [(r["rule"], r["origins"]) for r in told["rules"]] == [
+    explained = pluralis("rules", "policy.yaml", "--json").json
+    assert [(r["rule"], r["origins"]) for r in explained["rules"]] == [
         ("age, sex -> county : l=3", ["rules", "the role of county"]),
         ("plan -> county : l=3", ["adversary 1"]),
     ]
-    assert told["gaps"] == [{"attribute": "county", "knows": ["age", "plan", "sex"]}]
-    assert "name" not in [vertex["name"] for vertex in told["attributes"]]
+    assert explained["gaps"] == [{"attribute": "county", "knows": ["age", "plan", "sex"]}]
+    assert "name" not in [vertex["name"] for vertex in explained["attributes"]]
 
 
 def test_a_declared_dependency_that_the_table_contradicts(pluralis: Any, here: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_declared_dependency_that_the_table_contradicts(pluralis: Any, here: P
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["rules", "nowhere.yaml"], "nowhere.yaml"),
         (["rules", "policy.yaml", "nowhere.csv"], "nowhere.csv"),
@@ -182,10 +182,10 @@ def test_a_declared_dependency_that_the_table_contradicts(pluralis: Any, here: P
         (["rules", "policy.yaml", "--graph", "no/where.svg"], "Cannot write"),
     ],
 )
-def test_bad_usage_exits_2(pluralis: Any, here: Path, words: list[str], said: str) -> None:
+def test_bad_usage_exits_2(pluralis: Any, here: Path, words: list[str], message: str) -> None:
     ran = pluralis(*words)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert (here / "towns.csv").read_bytes() == write_csv_bytes(TOWNS)
 
 
@@ -193,8 +193,8 @@ def test_a_policy_for_another_table(pluralis: Any, here: Path) -> None:
     (here / "policy.yaml").write_text(POLICY.replace("county", "country"))
     ran = pluralis("rules", "policy.yaml", "towns.csv")
     assert ran.code == 2
-    said = "The rule `sex -> country : l=2` names 'country', the table has no such column. Did you mean 'county'?"
-    assert said in ran.err
+    message = "The rule `sex -> country : l=2` names 'country', the table has no such column. Did you mean 'county'?"
+    assert message in ran.err
     (here / "policy.yaml").write_text(POLICY + "attributes: {zip: {role: plain}}\n")
     assert "The policy names 'zip'" in pluralis("rules", "policy.yaml", "towns.csv").err
 
@@ -217,7 +217,7 @@ def test_the_picture_has_every_attribute_and_arrow(pluralis: Any, here: Path) ->
     texts = [str(text.text) for text in picture.iter(f"{SVG}text")]
     assert "age, sex ─▶ county, l = 3 (rules)" in texts
     dashes = [line.get("stroke-dasharray") for line in picture.findall(f"{SVG}line")]
-    assert len(dashes) == len(set(dashes)) == 3  # told apart without colour
+    assert len(dashes) == len(set(dashes)) == 3  # told apart without color
 
 
 def test_nothing_of_a_name_becomes_markup(pluralis: Any, here: Path) -> None:
@@ -249,7 +249,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "rules.md").read_text(enc
 
 
 def test_the_page_shows_what_the_program_says_and_draws(pluralis: Any, here: Path) -> None:
-    """The rest of docs/rules.md runs in tests/test_docs.py."""
+    """The rest of docs/rules.md runs in tests/docs/test_pages.py."""
     (here / "policy.yaml").write_text("version: 1\nrules:\n  - age, -> zipcode : l=3\n")
     refused = pluralis("rules", "policy.yaml")
     assert refused.code == 2
@@ -288,3 +288,12 @@ def test_init_leaves_dependencies_to_the_user(pluralis: Any, here: Path) -> None
     assert Policy.parse(text).dependencies == []
     uncommented = text.replace("# dependencies:", "dependencies:").replace("#   - ", "  - ")
     assert [(d.knows, d.decides) for d in Policy.parse(uncommented).dependencies] == [(("zip, code",), "county: where")]
+
+
+def test_bounds_of_values_are_not_said_to_protect_nothing(pluralis: Any, here: Path) -> None:
+    ill = "{role: sensitive, at_most: {Yes: 1/4}, gain: 3}"
+    (here / "policy.yaml").write_text(f"version: 1\nattributes:\n  age: {{role: quasi}}\n  ill: {ill}\n")
+    ran = pluralis("rules", "policy.yaml")
+    assert ran.code == 0, ran.err
+    assert "all quasi-identifiers: ill Yes at most 1/4, gain 3" in " ".join(ran.out.split())
+    assert "nothing is protected" not in ran.out

@@ -10,10 +10,10 @@ import pytest
 
 from pluralis.auditing import audit
 from pluralis.errors import Infeasible
-from pluralis.methods import methods
+from pluralis.method import methods
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
-from tables import KEY, policy_of
+from support.sample_tables import KEY, policy_of
 
 ROWS = 24
 PEOPLE = pl.DataFrame(
@@ -42,9 +42,9 @@ KNOWN.append(("ward", "shift"))
 OF_ONE = [known for known in KNOWN if "disease" not in known]  # the adversary must be left something to ask for
 
 
-def _policy(method: str, known: tuple[str, ...], secrets: int, **more: Any) -> Policy:
+def _policy(method: str, known: tuple[str, ...], sensitive: int, **more: Any) -> Policy:
     attributes = dict(ATTRIBUTES)
-    if secrets == 1:
+    if sensitive == 1:
         del attributes["job"]
     if method in NEEDS_K:
         more["k"] = 2
@@ -52,7 +52,7 @@ def _policy(method: str, known: tuple[str, ...], secrets: int, **more: Any) -> P
 
 
 def _published_with_a_claim(policy: Policy, known: tuple[str, ...]) -> bool:
-    """Whether it is published, and not refused. Then every secret is promised to this adversary, and measured."""
+    """Whether it is published, not refused. If so, each sensitive one is promised to this adversary, and measured."""
     try:
         publication = publish(PEOPLE, policy, key=KEY, attacks=True)
     except Infeasible:
@@ -62,20 +62,20 @@ def _published_with_a_claim(policy: Policy, known: tuple[str, ...]) -> bool:
     assert publication.attacked is not None
     assert not [one for one in publication.attacked if one.breach]
     measured = {finding.claim for finding in verdict.findings if finding.measured is not None}
-    for secret in set(policy.sensitive) - {*known}:
-        about = [claim for claim in publication.manifest.claims if claim.attribute == secret]
-        assert any({*known} <= {*claim.adversary} and claim.rule in measured for claim in about), secret
+    for name in set(policy.sensitive) - {*known}:
+        about = [claim for claim in publication.manifest.claims if claim.attribute == name]
+        assert any({*known} <= {*claim.adversary} and claim.rule in measured for claim in about), name
     return True
 
 
 @pytest.mark.parametrize("method", sorted(methods()))
-def test_one_secret(method: str) -> None:
+def test_one_sensitive_attribute(method: str) -> None:
     published = {_published_with_a_claim(_policy(method, known, 1), known) for known in OF_ONE}
     assert published == {method != "sloms"}  # it slices several
 
 
 @pytest.mark.parametrize("method", sorted(methods()))
-def test_several_secrets(method: str) -> None:
+def test_several_sensitive_attributes(method: str) -> None:
     published = {known: _published_with_a_claim(_policy(method, known, 2), known) for known in KNOWN}
     if method in ("anatomy", "tp"):
         assert not any(published.values())
@@ -84,10 +84,10 @@ def test_several_secrets(method: str) -> None:
 
 
 @pytest.mark.parametrize("shown", ["joint", "marginals", "none"])
-@pytest.mark.parametrize("secrets", [1, 2])
-def test_decomposition_whatever_it_shows_of_secrets(shown: str, secrets: int) -> None:
-    for known in OF_ONE if secrets == 1 else KNOWN:
-        policy = _policy("decomposition", known, secrets, options={"sensitive_table": shown})
+@pytest.mark.parametrize("sensitive", [1, 2])
+def test_decomposition_whatever_it_shows_of_sensitive_attributes(shown: str, sensitive: int) -> None:
+    for known in OF_ONE if sensitive == 1 else KNOWN:
+        policy = _policy("decomposition", known, sensitive, options={"sensitive_table": shown})
         if shown == "joint" and "disease" in known:
             continue  # the table itself shows which job goes with a disease: tests/paper/test_decomposition_holes.py
         assert _published_with_a_claim(policy, known)
@@ -100,5 +100,5 @@ def test_a_rule_about_whoever_knows_a_plain_column(method: str) -> None:
     del data["adversaries"]
     data["attributes"].pop("disease")
     data["rules"] = ["age, ward -> disease : l=2"]
-    published = _published_with_a_claim(Policy.of(data), ("age", "ward"))
+    published = _published_with_a_claim(Policy.from_dict(data), ("age", "ward"))
     assert published == (method != "sloms")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,19 @@ import polars as pl
 import pytest
 
 from pluralis.assembling.assembly import assemble
+from pluralis.assembling.true_breaks import CASES
 from pluralis.auditing import audit
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Infeasible, PolicyError
-from pluralis.grouping.plan import LEFT_OUT
-from pluralis.methods import method_for, methods
+from pluralis.grouping.plan import SUPPRESSED, MultiPlan, SlicedPlan
+from pluralis.method import method_for, methods
 from pluralis.metrics import measure
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
+from pluralis.publishing.saving import Publication
 from pluralis.randomness import Draw, Key
 from pluralis.table.encoding import encode
-from tables import policy_of
+from support.sample_tables import policy_of
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "age": {"role": "quasi", "type": "number"},
@@ -36,8 +39,8 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 SUPPRESS = 0.3
 
 
-@pytest.fixture(scope="module")
-def people() -> pl.DataFrame:
+@cache
+def discharges() -> pl.DataFrame:
     table = hospital_discharges(rows=600)
     gaps = np.arange(table.height) % 17 == 0
     return table.with_columns(
@@ -46,12 +49,17 @@ def people() -> pl.DataFrame:
     )
 
 
-NEEDS_K = {"kaca", "sloms"}  # they generalise to k-anonymity
-WITHOUT_K = {  # they publish quasi values as they are
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    return discharges()
+
+
+NEEDS_K = {"kaca", "sloms"}  # they generalize to k-anonymity
+WITHOUT_K = {  # they publish quasi-identifiers as they are
     "anatomy", "decomposition", "gd", "msb", "multi-sa", "randomized-addition", "single-attribute", "uad",
 }  # fmt: skip
 ALONE = {"anatomy", "tp"}  # they protect one attribute
-SET_SIZE = {"randomized-addition"}  # of several secrets, and rows of a person, it promises no more
+SET_SIZE = {"randomized-addition"}  # of several sensitive attributes, and rows of a person, it promises no more
 NOTHING_DRAWN = {"single-attribute"}  # it has no groups
 
 
@@ -70,14 +78,20 @@ def policy_for(method: str, **more: Any) -> Policy:
     return policy_of(attributes_for(method), others="drop", person="patient", method=method, suppress=SUPPRESS, **more)
 
 
+@cache
+def published(method: str) -> Publication:
+    """The release that several checks look at."""
+    return publish(discharges(), policy_for(method), key=Key.test())
+
+
 def every_row_once_or_counted(method: str, people: pl.DataFrame) -> None:
     policy = policy_for(method)
     table = encode(people, policy)
     plan = method_for(policy).plan(table, policy, Draw(Key.test()))
     assert plan.group_of.shape == (table.rows,)
-    assert plan.left_out <= SUPPRESS * table.rows
-    assert sorted(set(plan.group_of.tolist()) - {LEFT_OUT}) == list(range(plan.groups))
-    release = publish(people, policy, key=Key.test())
+    assert plan.suppressed <= SUPPRESS * table.rows
+    assert sorted(set(plan.group_of.tolist()) - {SUPPRESSED}) == list(range(plan.groups))
+    release = published(method)
     assert release.manifest.rows + release.manifest.suppressed == people.height
 
 
@@ -88,17 +102,20 @@ def no_group_holds_a_person_twice(method: str, people: pl.DataFrame) -> None:
     assert table.person is not None
     if plan.kind == "candidates":  # rows stand alone
         return
-    groupings = [(slice.group_of, table.person) for slice in plan.slices]
-    groupings += [(part.plan.group_of, part.table.person) for part in plan.subplans if part.plan is not None]
-    for group_of, person in groupings or ([] if plan.subplans else [(plan.group_of, table.person)]):
-        kept = group_of != LEFT_OUT
+    groupings = [(plan.group_of, table.person)]
+    if isinstance(plan, SlicedPlan):
+        groupings = [(slice.group_of, table.person) for slice in plan.slices]
+    elif isinstance(plan, MultiPlan):
+        groupings = [(part.plan.group_of, part.table.person) for part in plan.subplans if part.plan is not None]
+    for group_of, person in groupings:
+        kept = group_of != SUPPRESSED
         pairs = list(zip(group_of[kept].tolist(), person[kept].tolist(), strict=True))
         assert len(pairs) == len(set(pairs))
 
 
 def same_key_same_tables_whatever_the_order(method: str, people: pl.DataFrame) -> None:
     policy = policy_for(method)
-    first = publish(people, policy, key=Key.test())
+    first = published(method)
     shuffled = people.sample(fraction=1.0, shuffle=True, seed=3).select(list(reversed(people.columns)))
     second = publish(shuffled, policy, key=Key.test())
     assert first.manifest == second.manifest
@@ -120,7 +137,7 @@ def input_untouched(method: str, people: pl.DataFrame) -> None:
 
 
 def audit_passes(method: str, people: pl.DataFrame) -> None:
-    release = publish(people, policy_for(method), key=Key.test())
+    release = published(method)
     verdict = audit(release, original=people, allow_test=True)
     assert verdict.holds, verdict.failures
     rules = {claim.rule for claim in release.manifest.claims}
@@ -133,23 +150,23 @@ def packed_tables_are_those_that_were_built(method: str, people: pl.DataFrame) -
     policy, draw = policy_for(method), Draw(Key.test())
     table = encode(people, policy)
     built = assemble(method_for(policy).plan(table, policy, draw), table, policy, method_for(policy), draw).tables
-    tables = publish(people, policy, key=Key.test()).tables
+    tables = published(method).tables
     assert list(tables) == list(built)
     assert all(tables[name].equals(built[name]) for name in built)
 
 
 def loss_is_that_against_the_original(method: str, people: pl.DataFrame) -> None:
     """Publishing measures against clean columns, which must make no difference."""
-    release = publish(people, policy_for(method), key=Key.test())
+    release = published(method)
     ours, again = release.loss, measure(release, people)
     assert (ours.ncp, ours.kl, ours.distortion) == pytest.approx((again.ncp, again.kl, again.distortion))
     assert [d.values for d in ours.distributions] == [d.values for d in again.distributions]
-    for mine, other in zip(ours.distributions, again.distributions, strict=True):
-        assert (*mine.before, *mine.after) == pytest.approx((*other.before, *other.after))
+    for one, other in zip(ours.distributions, again.distributions, strict=True):
+        assert (*one.before, *one.after) == pytest.approx((*other.before, *other.after))
 
 
 def missing_values_are_a_category_of_their_own(method: str, people: pl.DataFrame) -> None:
-    release = publish(people, policy_for(method), key=Key.test())
+    release = published(method)
     assert release.manifest.rows + release.manifest.suppressed == people.height
     ages = next(table["age"] for table in release.tables.values() if "age" in table.columns)
     assert not ages.cast(pl.String).str.contains("null|nan|NaN").any()
@@ -173,8 +190,8 @@ def impossible_l_is_refused(method: str, people: pl.DataFrame) -> None:
 
 
 def unknown_options_are_refused(method: str, people: pl.DataFrame) -> None:
-    with pytest.raises(PolicyError, match="no option 'colour'"):
-        publish(people, policy_for(method, options={"colour": 1}), key=Key.test())
+    with pytest.raises(PolicyError, match="no option 'color'"):
+        publish(people, policy_for(method, options={"color": 1}), key=Key.test())
 
 
 def options_that_stand_elsewhere_are_sent_there(method: str, people: pl.DataFrame) -> None:
@@ -195,8 +212,10 @@ def it_says_what_it_is(method: str, people: pl.DataFrame) -> None:
     assert known.paper
     assert known.guarantee
     assert known.breaks
-    release = publish(people, policy_for(method), key=Key.test())
-    assert set(known.breaks) <= set(release.manifest.breaks)
+    release = published(method)
+    dropped = set(known.breaks) - set(release.manifest.breaks)
+    assert {sentence for sentence in dropped if not sentence.startswith(tuple(CASES))} == set()
+    assert release.manifest.breaks
 
 
 CHECKS: list[Callable[[str, pl.DataFrame], None]] = [
@@ -217,7 +236,7 @@ CHECKS: list[Callable[[str, pl.DataFrame], None]] = [
 ]
 
 
-@pytest.mark.parametrize("method", list(methods()))
+@pytest.mark.parametrize("method", methods())  # what several checks look at is published once
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_contract(method: str, check: Callable[[str, pl.DataFrame], None], people: pl.DataFrame) -> None:
     check(method, people)

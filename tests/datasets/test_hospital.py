@@ -187,9 +187,9 @@ def test_every_stay_is_one_the_table_of_diseases_allows(stays):
         schema=["diagnosis", "youngest", "oldest", "admission", "procedure"],
         orient="row",
     )
-    found = stays.join(allowed, on=["diagnosis", "admission", "procedure"])
-    assert found.height == stays.height
-    assert found["age"].is_between(found["youngest"], found["oldest"]).all()
+    joined = stays.join(allowed, on=["diagnosis", "admission", "procedure"])
+    assert joined.height == stays.height
+    assert joined["age"].is_between(joined["youngest"], joined["oldest"]).all()
 
 
 def test_hearts_fail_late_and_appendices_early(stays):

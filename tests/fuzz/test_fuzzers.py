@@ -13,7 +13,7 @@ import fuzz.folders
 from fuzz.corpus import cases, read, replayed
 from fuzz.draft import Draft
 from fuzz.folders import Folders
-from fuzz.harness import Fault, minimised, raised_at, watched, write_case
+from fuzz.harness import Fault, minimized, raised_at, watched, write_case
 from fuzz.methods import FUZZER as METHODS
 from fuzz.mutations import every
 from fuzz.run import FUZZERS, Tally, fuzzer_named, random_of
@@ -38,7 +38,7 @@ def test_a_case_comes_again_as_it_was(name: str) -> None:
 
 @pytest.mark.parametrize("seed", [seed.name for seed in SEEDS])
 def test_a_folder_in_which_nothing_is_changed_is_sealed_as_it_was(folders: Folders, seed: str) -> None:
-    assert Draft.of(folders.files[seed]).sealed() == folders.files[seed]
+    assert Draft.from_files(folders.files[seed]).sealed() == folders.files[seed]
     assert folders.check({"seed": seed, "steps": []}) is None
 
 
@@ -57,10 +57,10 @@ def test_every_change_changes_some_folder(folders: Folders) -> None:
 
 def test_an_audit_that_passes_everything_is_caught(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz.folders, "audit", lambda *_, **__: PASSES)
-    found = {
+    faults = {
         fault.key for index in range(150) if (fault := folders.check(folders.case(random_of(3, "folders", index))))
     }
-    kinds = {key.removeprefix("passed | ").split()[0] for key in found}
+    kinds = {key.removeprefix("passed | ").split()[0] for key in faults}
     assert {
         "form:",
         "name:",
@@ -102,7 +102,7 @@ def test_a_case_is_made_as_small_as_can_be(folders: Folders, monkeypatch: pytest
     case = {"seed": "sliced", "steps": [["left_as_it_is", 1], ["other_readme", 1], ["without_certificate", 1]]}
     fault = folders.check(case)
     assert fault is not None
-    assert minimised(folders, case, fault)["steps"] == [["other_readme", 1]]
+    assert minimized(folders, case, fault)["steps"] == [["other_readme", 1]]
 
 
 def test_faults_are_counted_once_and_kept(tmp_path: Path) -> None:

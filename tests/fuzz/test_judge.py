@@ -39,8 +39,8 @@ def by_attribute(table: int, attribute: str, values: list[object]) -> Plant:
 
     def plant(draft: Draft) -> None:
         sheet = draft.sheets[table]
-        mine = [row for row in sheet.rows if row[sheet.names.index("attribute")] == attribute]
-        for row, value in zip(mine, values, strict=False):
+        rows = [row for row in sheet.rows if row[sheet.names.index("attribute")] == attribute]
+        for row, value in zip(rows, values, strict=False):
             row[sheet.names.index("value")] = value
 
     return plant
@@ -57,30 +57,47 @@ def parameter(name: str, value: object) -> Plant:
     return lambda draft: draft.manifest["parameters"].update({name: value})
 
 
+def in_order(name: str, domain: list[str]) -> Plant:
+    def plant(draft: Draft) -> None:
+        for sheet in draft.sheets:
+            for column in draft.columns(sheet):
+                column.update({"domain": domain} if column["name"] == name else {})
+
+    return plant
+
+
 def other_l(draft: Draft) -> None:
     for claim in draft.manifest["claims"]:
         claim.update({"l": 3} if "l" in claim else {"k": 9})
     draft.manifest["parameters"]["l"] = dict.fromkeys(draft.manifest["parameters"]["l"], 3)
 
 
+def other_bound(model: str, **fields: object) -> Plant:
+    def plant(draft: Draft) -> None:
+        for claim in draft.manifest["claims"]:
+            claim.update(fields if claim["model"] == model else {})
+
+    return plant
+
+
 def without_claims(draft: Draft) -> None:
     draft.manifest["claims"] = draft.manifest["claims"][:1]
 
 
-def plain_secret(draft: Draft) -> None:
-    """A plain column with the name of the secret, and the secret under another name."""
+def plain_sensitive(draft: Draft) -> None:
+    """A plain column with the name of the sensitive one, and that one under another name."""
     sheet = draft.sheets[0]
     for old, new in (("disease", "real"), ("ward", "disease")):
         sheet.names[sheet.names.index(old)] = new
-        said = next(column for column in draft.columns(sheet) if column["name"] == old)
-        said["name"] = new
+        described = next(column for column in draft.columns(sheet) if column["name"] == old)
+        described["name"] = new
 
 
 def overlapping_bins(draft: Draft) -> None:
     sheet = draft.sheets[0]
-    at = sheet.names.index("bill")
+    place = sheet.names.index("bill")
     for number, row in enumerate(sheet.rows):
-        row[at] = f"[0, {20 + number}]"
+        row[place] = f"[0, {20 + number}]"
 
 
 def key_twice(draft: Draft) -> None:
@@ -95,7 +112,7 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("generalized", column_of(0, "disease", ["flu"] * 8), "claim: frequency"),
     ("generalized", column_of(0, "disease", SPELLINGS), "claim: frequency"),
     ("generalized", other_l, "claim: frequency"),
-    ("generalized", plain_secret, "uncovered: a protected attribute stands openly"),
+    ("generalized", plain_sensitive, "uncovered: a protected attribute stands openly"),
     ("generalized", adversary("weather"), "name: an adversary"),
     ("generalized", adversary("аge"), "name: an adversary"),
     ("generalized", adversary("age "), "name: an adversary"),
@@ -106,6 +123,15 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("generalized-k", overlapping_bins, "claim: frequency"),
     ("generalized-k", other_l, "claim: a group below k"),
     ("generalized-csv", column_of(0, "disease", ["flu"] * 8), "claim: frequency"),
+    ("generalized-bounds", other_bound("at-most", at_most="1/100"), "claim: at-most does not hold in a group"),
+    ("generalized-bounds", other_bound("at-most", value="HIF"), "claim: a bound of a value that nobody has"),
+    ("bucketized-bounds", other_bound("gain", gain=1.01), "claim: gain does not hold in a group"),
+    ("generalized-bounds", other_bound("ordered-closeness", t=0.01), "claim: ordered-closeness does not hold"),
+    ("generalized-ordered", other_bound("ordered-closeness", t=0.01), "claim: ordered-closeness does not hold"),
+    ("generalized-ordered", in_order("stage", ["65+", "18-64", "<18"]), "order: bands"),
+    ("bucketized-ordered", in_order("stage", ["18-64", "<18", "65+"]), "order: bands"),
+    ("generalized-bounds", parameter("l", {"age": 1}), "form: l bounds nothing"),
+    ("bucketized-bounds", other_bound("at-most", at_most="1/9"), "claim: at-most does not hold in a group"),
     ("bucketized", cell(1, 0, "count", 2), "claim: counts"),
     ("bucketized", without_claims, "uncovered: a protected attribute without a claim"),
     ("bucketized-unlinked", by_attribute(1, "bill", ["5", "5.0", "5.00", "5.000"]), "claim: frequency"),
@@ -125,18 +151,18 @@ PLANTED: list[tuple[str, Plant, str]] = [
 
 @pytest.mark.parametrize("seed", [seed.name for seed in SEEDS])
 def test_a_release_as_it_was_published_is_left_in_peace(folders: Folders, seed: str) -> None:
-    found = judge(folders.place / seed, folders.known_parameters)
-    assert found.broken == ()
-    assert found.undecided == ()
+    judgment = judge(folders.place / seed, folders.known_parameters)
+    assert judgment.broken == ()
+    assert judgment.undecided == ()
 
 
 @pytest.mark.parametrize(("seed", "plant", "why"), PLANTED)
 def test_what_is_planted_is_found(folders: Folders, tmp_path: Path, seed: str, plant: Plant, why: str) -> None:
-    draft = Draft.of(folders.files[seed])
+    draft = Draft.from_files(folders.files[seed])
     plant(draft)
     draft.write(tmp_path / "release")
-    found = judge(tmp_path / "release", folders.known_parameters)
-    assert any(broken.startswith(why) for broken in found.broken), found
+    judgment = judge(tmp_path / "release", folders.known_parameters)
+    assert any(broken.startswith(why) for broken in judgment.broken), judgment
 
 
 def test_worlds_of_two_tables_that_share_a_group() -> None:
@@ -155,3 +181,18 @@ def test_equal_rows_are_not_told_apart() -> None:
 def test_too_many_worlds_are_not_looked_at() -> None:
     with pytest.raises(TooMany):
         list(worlds([[{"a": i} for i in range(9)], [{"b": i} for i in range(9)]], most=100))
+
+
+def test_a_distance_is_that_of_the_published_order(folders: Folders, tmp_path: Path) -> None:
+    """Of 2, 1, 3, the middle one is 1: a group of it alone is nearer to all than one of an end."""
+    broken = []
+    for i, order in enumerate((["2", "1", "3"], ["1", "2", "3"])):
+        draft = Draft.from_files(folders.files["generalized-ordered"])
+        column_of(0, "grade", ["1", "1", "2", "3", "2", "3", "2", "3"])(draft)
+        column_of(0, "group", [1, 1, 2, 2, 2, 2, 2, 2])(draft)
+        in_order("grade", order)(draft)
+        other_bound("ordered-closeness", t=0.4)(draft)
+        draft.write(tmp_path / str(i))
+        judged = judge(tmp_path / str(i), folders.known_parameters).broken
+        broken.append([why for why in judged if "ordered-closeness" in why])
+    assert broken == [[], ["claim: ordered-closeness does not hold in a group"]]

@@ -20,13 +20,13 @@ def test_what_is_named_is_there(module: str) -> None:
 
 def test_every_mutant_is_another_module() -> None:
     whole = ast.unparse(ast.parse((SOURCE / "auditing" / "definitions.py").read_text(encoding="utf-8")))
-    found = mutants("auditing/definitions")
-    assert len(found) > 60
-    assert len({mutant.source for mutant in found}) == len(found)
-    for mutant in found:
+    all_mutants = mutants("auditing/definitions")
+    assert len(all_mutants) > 60
+    assert len({mutant.source for mutant in all_mutants}) == len(all_mutants)
+    for mutant in all_mutants:
         assert mutant.source != whole
         compile(mutant.source, "mutant", "exec")
-    assert any("<=" in mutant.what and ">=" not in mutant.what for mutant in found)
+    assert any("<=" in mutant.what and ">=" not in mutant.what for mutant in all_mutants)
 
 
 def test_a_module_is_imported_from_another_source(tmp_path: Path) -> None:

@@ -14,14 +14,14 @@ import pytest
 
 from pluralis.assembling.columns import in_order
 from pluralis.grouping.generalization import microdata
-from pluralis.grouping.plan import LEFT_OUT, Plan, numbered
+from pluralis.grouping.plan import SUPPRESSED, GeneralizedPlan, Plan, numbered
 from pluralis.grouping.points import space_of
-from pluralis.methods.bsgi import Bsgi
+from pluralis.method.bsgi import Bsgi
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table.encoding import Table, encode
-from tables import sources
+from support.sample_tables import sources
 
 TABLE_1 = pl.DataFrame(
     [
@@ -60,7 +60,7 @@ DRAW = Draw(Key.test())
 
 @pytest.fixture
 def policy() -> Policy:
-    return Policy.of(POLICY)
+    return Policy.from_dict(POLICY)
 
 
 @pytest.fixture
@@ -75,10 +75,10 @@ def tuples(table: Table, *numbers: int) -> list[int]:
 
 
 def plan_of(table: Table, *groups: tuple[int, ...]) -> Plan:
-    group_of = np.full(table.rows, LEFT_OUT, np.int64)
+    group_of = np.full(table.rows, SUPPRESSED, np.int64)
     for g, numbers in enumerate(groups):
         group_of[tuples(table, *numbers)] = g
-    return Plan(kind="generalized", group_of=numbered(group_of))
+    return GeneralizedPlan(numbered(group_of))
 
 
 def published_groups(rows: pl.DataFrame) -> list[list[tuple[str, ...]]]:

@@ -12,13 +12,13 @@ import pytest
 
 from pluralis.auditing import audit
 from pluralis.grouping.eligibility import largest_l
-from pluralis.methods.decomposition import Decomposition, Sets, vectors_of
+from pluralis.method.decomposition import Decomposition, Sets, vectors_of
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table.encoding import Table, encode
 from pluralis.table.sources import read_table
-from tables import policy_of
+from support.sample_tables import policy_of
 
 PRINTED = {(5, 3): 667, (7, 3): 158}
 TOLERANCE = {(5, 3): 0.1, (7, 3): 0.2}
@@ -55,7 +55,7 @@ def added(table: Table, occupation: int, education: int, variant: str, key: Key)
 
 @pytest.mark.parametrize("ls", [(5, 3), (7, 3)])
 def test_values_added_as_printed(table: Table, ls: tuple[int, int]) -> None:
-    """Within the tolerance of the figures of METHODS for every key; the paper's own figure is 675."""
+    """Within the tolerance for every key; the paper's own figure is 675."""
     counts = [added(table, *ls, "paper", key) for key in KEYS]
     assert all(abs(count - PRINTED[ls]) <= TOLERANCE[ls] * PRINTED[ls] for count in counts), counts
 

@@ -9,11 +9,11 @@ from itertools import combinations, product
 import polars as pl
 import pytest
 
-from pluralis.auditing.worlds import Candidates, d_sa_diverse, judge, linked_d_sa_diverse
+from oracles.worlds_of_decomposed import MODES, Mode, Tiny, seen, seen_of, worlds
+from pluralis.auditing.decomposed_worlds import Candidates, d_sa_diverse, judge, linked_d_sa_diverse
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from tables import policy_of
-from worlds_decomposed import MODES, Mode, Tiny, seen, seen_of, worlds
+from support.sample_tables import policy_of
 
 TABLE_1 = {
     "Alice": ("nurse", "1"),
@@ -94,7 +94,7 @@ def test_counts_alone_give_the_half_away_too():
 def every_decomposition() -> list[Tiny]:
     """Table 1 in two groups with four occupations each, and every linkable noise that makes four salaries."""
     by_job = {job: [row for row in TABLE_1.values() if row[0] == job] for job in ("nurse", "actor", "clerk")}
-    found = []
+    releases = []
     for picks in product((0, 1), repeat=3):
         groups = [[TABLE_1["Carl"]], [TABLE_1["Diana"]]]
         for rows, pick in zip(by_job.values(), picks, strict=True):
@@ -102,14 +102,16 @@ def every_decomposition() -> list[Tiny]:
             groups[1].append(rows[1 - pick])
         choices = []
         for group in groups:
-            held = frozenset(salary for _, salary in group)
+            salaries = frozenset(salary for _, salary in group)
             linkable = {salary for job, salary in TABLE_1.values() if job in {job for job, _ in group}}
-            choices.append([held | set(noise) for noise in combinations(sorted(linkable - held), 4 - len(held))])
+            choices.append(
+                [salaries | set(noise) for noise in combinations(sorted(linkable - salaries), 4 - len(salaries))]
+            )
         for first, second in product(*choices):
             jobs = [frozenset(job for job, _ in group) for group in groups]
             sets = {1: (jobs[0], frozenset(first)), 2: (jobs[1], frozenset(second))}
-            found.append(Tiny((*groups[0], *groups[1]), TABLE_6.group_of, sets))
-    return found
+            releases.append(Tiny((*groups[0], *groups[1]), TABLE_6.group_of, sets))
+    return releases
 
 
 def test_what_of_table_1_can_be_published():
@@ -126,8 +128,8 @@ def test_what_of_table_1_can_be_published():
     assert [tiny for tiny in releases if judged(tiny, "marginals", knows="occupation").holds] == good
     assert not any(judged(tiny, "joint", l=2, knows="occupation").holds for tiny in releases)
     assert all(judged(tiny, "none").holds for tiny in releases)
-    held = [[{row[SALARY] for row in tiny.rows[:4]}, {row[SALARY] for row in tiny.rows[4:]}] for tiny in good]
-    noise = [8 - sum(map(len, both)) for both in held]
+    salaries = [[{row[SALARY] for row in tiny.rows[:4]}, {row[SALARY] for row in tiny.rows[4:]}] for tiny in good]
+    noise = [8 - sum(map(len, both)) for both in salaries]
     assert sorted(noise) == [0, 0, 2, 2]
 
 
@@ -145,9 +147,9 @@ def test_a_primary_value_twice_in_a_group_is_refused():
         (("c",), ("b",), ("b",), ("a",), ("c",)), (1, 1, 1, 2, 2), {1: (frozenset("bc"),), 2: (frozenset("ac"),)}
     )
     for mode in MODES:
-        (found,) = judge(tiny.tables(mode), "s0", ["s0"], [(frozenset(), "s0", 2)])
-        assert (found.holds, found.witness) == (False, "group 1")
-        assert found.note == "group 1 has 3 rows and 2 values of 's0': some value is held twice, or by nobody"
+        (finding,) = judge(tiny.tables(mode), "s0", ["s0"], [(frozenset(), "s0", 2)])
+        assert (finding.holds, finding.witness) == (False, "group 1")
+        assert finding.note == "group 1 has 3 rows and 2 values of 's0': some value is held twice, or by nobody"
 
 
 def test_theorem_1():
@@ -172,15 +174,15 @@ def test_d2_a_joint_table_makes_a_guess_surer_and_the_release_says_how_sure():
     """
     rows = (("b0", "a0"), ("b2", "a1"), ("b0", "a1"), ("b0", "a1"), ("b1", "a0"), ("b1", "a0"))
     table = pl.DataFrame({"q": range(6), "b": [b for b, _ in rows], "a": [a for _, a in rows]})
-    secrets = {name: {"role": "sensitive", "l": 2} for name in ("a", "b")}
+    sensitive = {name: {"role": "sensitive", "l": 2} for name in ("a", "b")}
     worst = {}
     for mode in ("auto", "marginals"):
-        attributes = {"q": {"role": "quasi", "type": "number"}, **secrets}
+        attributes = {"q": {"role": "quasi", "type": "number"}, **sensitive}
         policy = policy_of(attributes, method="decomposition", options={"primary": "b", "sensitive_table": mode})
-        publication = publish(table, policy, key=Key.test())
-        (said,) = (sentence for sentence in publication.manifest.breaks if sentence.startswith("skewness: a set"))
+        publication = publish(table, policy, key=Key.test(), attacks=True)
+        (skewness,) = (sentence for sentence in publication.manifest.breaks if sentence.startswith("skewness: a set"))
         (skew,) = (one for one in publication.attacked if (one.attack, one.attribute) == ("skewness", "a"))
-        worst[mode] = (int(re.search(r"with (\d+) %", said)[1]), round(skew.worst, 6))
+        worst[mode] = (int(re.search(r"with (\d+) %", skewness)[1]), round(skew.worst, 6))
     assert worst == {"auto": (83, 0.833333), "marginals": (50, 0.5)}
     tiny = Tiny(
         (("b0", "a0"), ("b2", "a1"), ("b0", "a1"), ("b1", "a0"), ("b0", "a1"), ("b1", "a0")),

@@ -13,18 +13,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from naive_decomposition import linkable
+from oracles.decomposition import linkable
 from pluralis.errors import AuditFailed, Infeasible
 from pluralis.grouping.plan import Plan
 from pluralis.kernels.decomposition import groups_for
-from pluralis.kernels.vectors import nothing_held
-from pluralis.methods.decomposition import Decomposition, vectors_of
+from pluralis.kernels.vectors import empty_composition
+from pluralis.method.decomposition import Decomposition, vectors_of
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table.encoding import Table, encode
-from tables import DECOMPOSITION_1 as TABLE_1
-from tables import KEY, policy_of, sources
+from support.paper_tables import DECOMPOSITION_1 as TABLE_1
+from support.sample_tables import KEY, policy_of, sources
 
 GROUP_1 = frozenset({"Alice", "Ella", "Gavin", "Carl"})
 GROUP_2 = frozenset({"Betty", "Finch", "Diana", "Helen"})
@@ -63,15 +63,15 @@ def rows_of(table: Table, names: frozenset[str]) -> list[int]:
 def test_table_4_one_attribute():
     """Some draw makes the printed groups; every draw makes two with four occupations each."""
     table = encode(TABLE_1, policy("occupation"))
-    found = set()
+    seen = set()
     for key in KEYS:
         plan = planned(table, policy("occupation"), key, "paper")
         groups = people(table, plan)
         assert sorted(map(len, groups)) == [4, 4]
         assert all(len(set(table["occupation"].codes[rows_of(table, group)])) == 4 for group in groups)
-        found.add(frozenset(groups))
-    assert frozenset({GROUP_1, GROUP_2}) in found
-    assert len(found) == 8  # of each of three occupations either row may go with the cook
+        seen.add(frozenset(groups))
+    assert frozenset({GROUP_1, GROUP_2}) in seen
+    assert len(seen) == 8  # of each of three occupations either row may go with the cook
 
 
 def test_table_5_linkable_values_of_group_1():
@@ -108,9 +108,9 @@ def test_table_6_as_published():
     birthdays = dict(zip(TABLE_1["birthday"], TABLE_1["name"], strict=True))
     for (group,), rows in quasi.group_by("group"):
         names = frozenset(birthdays[day] for day in rows["birthday"])
-        mine = values.filter(pl.col("group") == group)
-        assert set(mine.filter(pl.col("attribute") == "occupation")["value"]) == OCCUPATIONS[names]
-        salaries = {int(value) for value in mine.filter(pl.col("attribute") == "salary")["value"]}
+        group_values = values.filter(pl.col("group") == group)
+        assert set(group_values.filter(pl.col("attribute") == "occupation")["value"]) == OCCUPATIONS[names]
+        salaries = {int(value) for value in group_values.filter(pl.col("attribute") == "salary")["value"]}
         assert salaries == SALARIES[names] | ({4} if names == GROUP_1 else set())
     joint = release.tables["sensitive"].select("occupation", "salary")
     assert sorted(joint.rows()) == sorted(TABLE_1.select("occupation", "salary").rows())
@@ -142,9 +142,9 @@ def test_the_default_groups_of_table_1(key):
     for group, names in enumerate(people(table, plan)):
         rows = rows_of(table, names)
         assert len(set(table["occupation"].codes[rows].tolist())) == len(rows) == 4
-        held = set(table["salary"].codes[rows].tolist())
-        assert len(held | added[group]) >= 4
-        assert added[group] <= set(linkable(table, "occupation", "salary", rows, range(table.rows))) - held
+        salaries = set(table["salary"].codes[rows].tolist())
+        assert len(salaries | added[group]) >= 4
+        assert added[group] <= set(linkable(table, "occupation", "salary", rows, range(table.rows))) - salaries
 
 
 # D3 and D4 ------------------------------------------------------------------------------------------------------
@@ -198,9 +198,9 @@ def test_d4_from_the_groups_that_the_paper_would_print(literal, chosen):
     method = Decomposition()
     attributes = method._asked(table, asked)
     order = np.arange(5)  # a b b c c
-    held = nothing_held(attributes.sizes, attributes.ls, np.zeros(3, np.bool_))
+    composition = empty_composition(attributes.sizes, attributes.ls, np.zeros(3, np.bool_))
     formed = np.array([[3, 1], [0, 4]])
-    assert groups_for(vectors_of(attributes, order), held, formed, np.array([2]), literal).tolist() == [chosen]
+    assert groups_for(vectors_of(attributes, order), composition, formed, np.array([2]), literal).tolist() == [chosen]
 
 
 def test_d4_is_refused_by_the_audit_and_the_default_is_not(tmp_path):

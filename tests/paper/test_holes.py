@@ -6,46 +6,31 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from pluralis.assembling.assembly import assemble
 from pluralis.auditing import audit
 from pluralis.errors import AuditFailed
-from pluralis.grouping.plan import Plan
-from pluralis.methods import method_for
+from pluralis.method import method_for
 from pluralis.metrics import measure
-from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
-from pluralis.table.encoding import encode
 from pluralis.table.sources import read_table
-from tables import DECOMPOSITION_1, SLOMS_1, policy_of
+from support.paper_tables import DECOMPOSITION_1, SLOMS_1, SLOMS_SLICES, decomposition_table_6
+from support.paper_tables import DECOMPOSITION_ROLES as STAFF
+from support.paper_tables import SLOMS_ROLES as PEOPLE
+from support.sample_tables import policy_of
 
 DRAW = Draw(Key.test())
 
 
 # Decomposition -------------------------------------------------------------------------------------------------
 
-STAFF: dict[str, Any] = {name: {"role": "quasi"} for name in ("gender", "zipcode", "birthday")}
-STAFF |= {name: {"role": "sensitive", "l": 4} for name in ("occupation", "salary")}
-
-
-def table_6() -> tuple[Plan, Any, Policy]:
-    """The paper's final publishing: two groups, salary 4 added to the first."""
-    policy = policy_of(STAFF, method="decomposition", variant="paper")
-    table = encode(DECOMPOSITION_1.select(list(STAFF)).cast(pl.String), policy)
-    first = {"1988/04/17", "1962/10/03", "1958/06/06", "1985/03/01"}
-    birthdays = table["birthday"].series.gather(table["birthday"].codes)
-    group_of = np.where(birthdays.is_in(list(first)).to_numpy(), 0, 1)
-    added = np.array([[0, table["salary"].values.index("4")]])
-    return Plan("decomposed", group_of, added={"salary": added}, primary="occupation"), table, policy
-
 
 def test_d1_table_6_is_refused() -> None:
     """One world is left: salary 8 fills half of group 1 where a quarter is promised."""
-    plan, table, policy = table_6()
+    plan, table, policy = decomposition_table_6()
     release = assemble(plan, table, policy, method_for(policy), DRAW)
     verdict = audit(release, allow_test=True)
     (salary,) = verdict.failures
@@ -78,7 +63,7 @@ def test_d4_a_residual_row_may_not_double_the_primary_value(tmp_path: Path) -> N
     assert not (tmp_path / "no").exists()
 
 
-SECRETS = {"occupation": 7, "education": 3, "hours-per-week": 2, "relationship": 2}
+SENSITIVE = {"occupation": 7, "education": 3, "hours-per-week": 2, "relationship": 2}
 
 
 def test_adult_with_four_secrets(adult: Path) -> None:
@@ -92,25 +77,17 @@ def test_adult_with_four_secrets(adult: Path) -> None:
     table = table.with_columns((pl.col("fnlwgt") - low) * 100 // (high - low + 1))
     attributes: dict[str, Any] = {name: {"role": "quasi", "type": "number"} for name in ("age", "fnlwgt")}
     attributes |= {name: {"role": "quasi"} for name in ("marital-status", "race", "sex")}
-    attributes |= {name: {"role": "sensitive", "l": l} for name, l in SECRETS.items()}
+    attributes |= {name: {"role": "sensitive", "l": l} for name, l in SENSITIVE.items()}
     release = publish(table, policy_of(attributes, others="drop", method="decomposition"), key=Key.test())
     verdict = audit(release, allow_test=True)
     assert verdict.holds, verdict.failures
     assert release.manifest.suppressed == 0
     kl = measure(release, table).kl
     assert kl is not None
-    assert kl == pytest.approx(math.log(math.prod(SECRETS.values())), rel=0.05)
+    assert kl == pytest.approx(math.log(math.prod(SENSITIVE.values())), rel=0.05)
 
 
 # SLOMS ---------------------------------------------------------------------------------------------------------
-
-PEOPLE: dict[str, Any] = {
-    "gender": {"role": "quasi"},
-    "zipcode": {"role": "quasi"},
-    "age": {"role": "quasi", "type": "number"},
-}
-PEOPLE |= {name: {"role": "sensitive", "l": 3} for name in ("occupation", "salary", "physician", "disease")}
-SLICES = {"slices": [["occupation", "salary"], ["physician", "disease"]]}
 
 
 def test_s1_rows_without_a_group_are_refused(tmp_path: Path) -> None:
@@ -134,7 +111,7 @@ def test_s2_whoever_knows_an_occupation_learns_the_salary(tmp_path: Path) -> Non
     """Police earns 4000+ in the paper's own Table III."""
     table = SLOMS_1
     knows = [["gender", "zipcode", "age", "occupation"]]
-    how: dict[str, Any] = {"method": "sloms", "k": 3, "adversaries": knows, "suppress": 0.7, "options": SLICES}
+    how: dict[str, Any] = {"method": "sloms", "k": 3, "adversaries": knows, "suppress": 0.7, "options": SLOMS_SLICES}
     paper = audit(publish(table, policy_of(PEOPLE, variant="paper", **how), key=Key.test()), allow_test=True)
     assert any(f.measured == 1.0 and "salary" in f.claim for f in paper.failures)
     assert publish(table, policy_of(PEOPLE, **how), key=Key.test()).save(tmp_path / "release", allow_test=True).holds

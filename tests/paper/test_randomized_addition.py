@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import data_file
 from pluralis.errors import Infeasible
 from pluralis.grouping.addition import Design
-from pluralis.kernels.addition import uniform_sets
-from pluralis.methods import method_for
+from pluralis.method import method_for
+from pluralis.method.randomized_addition import drawn_sets
 from pluralis.metrics.workloads import expected_squared_error, papers_squared_error, squared_error
 from pluralis.randomness import Draw, Key
 from pluralis.table.encoding import encode
 from pluralis.table.sources import read_table
-from tables import policy_of
+from support.data_files import data_file
+from support.sample_tables import policy_of
 
 TABLE_7 = {
     "age": 74, "workclass": 7, "fnlwgt": 26_741, "education": 16, "education-num": 16, "marital-status": 7,
@@ -98,7 +98,7 @@ def test_expected_error(m: int, l: int, rows: int, shape: str) -> None:
     errors = []
     for run in range(600):
         words = rng.integers(0, 2**64, rows, dtype=np.uint64)
-        sets = uniform_sets(codes, words, np.uint64(run), np.uint64(7), m, l)
+        sets = drawn_sets(design, codes, words, (np.uint64(run), np.uint64(7)))
         errors.append(squared_error(true, design.shares(sets) * rows))
     assert np.mean(errors) == pytest.approx(expected_squared_error(m, l, rows), rel=0.05)
     assert papers_squared_error(m, l, rows) > expected_squared_error(m, l, rows)

@@ -13,27 +13,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import data_file
+from experiments.sloms.census import SENSITIVE, SLICES
 from pluralis.auditing import audit
 from pluralis.errors import Infeasible
-from pluralis.grouping.bucketizing import eligible_rows, secrets_of, settle
+from pluralis.grouping.bucketizing import eligible_rows, sensitive_values, settle
 from pluralis.grouping.eligibility import most_kept
-from pluralis.grouping.plan import LEFT_OUT
-from pluralis.methods import method_for
+from pluralis.grouping.plan import SUPPRESSED, SlicedPlan
+from pluralis.method import method_for
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Draw, Key
 from pluralis.table.encoding import encode
-from tables import policy_of
+from support.data_files import data_file
+from support.sample_tables import policy_of
 
-SECRETS = [
-    "detailed_occupation_code",
-    "detailed_industry_code",
-    "class_of_worker",
-    "education",
-    "major_occupation_code",
-    "major_industry_code",
-]
-SLICES = {3: (2, 3), 4: (2, 4), 5: (3, 5), 6: (3, 6)}  # where the first and the second slice end
 QUASI: dict[str, Any] = {"age": {"role": "quasi", "type": "number"}}
 QUASI |= {name: {"role": "quasi"} for name in ("sex", "race", "marital_status", "full_or_part_time_employment_stat")}
 
@@ -55,11 +47,11 @@ def workers() -> pl.DataFrame:
 def slices_of(d: int, slices: int) -> list[list[str]]:
     """All d attributes together, or Table VIII's two slices of them."""
     first, second = SLICES[d]
-    return [SECRETS[:d]] if slices == 1 else [SECRETS[:first], SECRETS[first:second]]
+    return [list(SENSITIVE[:d])] if slices == 1 else [list(SENSITIVE[:first]), list(SENSITIVE[first:second])]
 
 
 def policy_for(method: str, d: int, l: int, **how: Any) -> Any:
-    attributes = {**QUASI, **{name: {"role": "sensitive", "l": l} for name in SECRETS[:d]}}
+    attributes = {**QUASI, **{name: {"role": "sensitive", "l": l} for name in SENSITIVE[:d]}}
     if method == "sloms":
         how = {"k": l, "options": {"slices": slices_of(d, 2)}} | how
     return policy_of(attributes, others="drop", method=method, suppress=0.999, **how)
@@ -72,7 +64,8 @@ def left_out(table: pl.DataFrame, policy: Any) -> float:
         plan = method_for(policy).plan(encoded, policy, Draw(Key.test()))
     except Infeasible:
         return 1.0
-    grouped = [slice.group_of != LEFT_OUT for slice in plan.slices] or [plan.group_of != LEFT_OUT]
+    slices = plan.slices if isinstance(plan, SlicedPlan) else [plan]
+    grouped = [part.group_of != SUPPRESSED for part in slices]
     return float(1 - np.all(grouped, axis=0).mean())
 
 
@@ -85,7 +78,7 @@ def by_msb(d: int, l: int, priority: str) -> float:
 
 def least(table: pl.DataFrame, d: int, l: int) -> float:
     """What the most skewed attribute alone forces every method to leave out."""
-    counts = [table[name].value_counts()["count"].to_numpy().astype(np.int64) for name in SECRETS[:d]]
+    counts = [table[name].value_counts()["count"].to_numpy().astype(np.int64) for name in SENSITIVE[:d]]
     return max(float(1 - most_kept(count, l).sum() / table.height) for count in counts)
 
 
@@ -111,7 +104,7 @@ def test_what_is_left_is_published(workers: pl.DataFrame) -> None:
 # what slicing gives, and what trimming ------------------------------------------------------------------------------
 
 POINTS = [(d, l) for d in SLICES for l in range(3, 8)]
-# the table of docs/methods/sloms.md; secrets, l, slices: rows left out with neither step, by exchange, by trimming
+# the table of docs/methods/sloms.md; attributes, l, slices: rows suppressed with neither step, by exchange, by trimming
 STEPS = {
     (4, 4, 1): (7344, 7344, 6340),
     (4, 4, 2): (7310, 7308, 6340),
@@ -131,13 +124,13 @@ def by_steps(
     encoded = encode(table, policy_for("msb", d, l))
     order = Draw(Key.test()).permutation(encoded.rows, "rows")
     if trimming:
-        order = order[eligible_rows(secrets_of(encoded.sensitive, order, None, [l] * d))]
+        order = order[eligible_rows(sensitive_values(encoded.sensitive, order, None, [l] * d))]
     placed = np.ones(order.size, np.bool_)
     for names in slices_of(d, slices):
-        secrets = secrets_of([encoded[name] for name in names], order, None, [l] * len(names))
-        group_of = np.full(order.size, LEFT_OUT, np.int64)
-        settle(secrets, group_of, np.arange(order.size), "mmdcf", exchange=exchange)
-        placed &= group_of != LEFT_OUT
+        sensitive = sensitive_values([encoded[name] for name in names], order, None, [l] * len(names))
+        group_of = np.full(order.size, SUPPRESSED, np.int64)
+        settle(sensitive, group_of, np.arange(order.size), "mmdcf", exchange=exchange)
+        placed &= group_of != SUPPRESSED
     return table.height - int(placed.sum())
 
 
@@ -181,11 +174,11 @@ def test_slicing_alone_mostly_leaves_out_fewer_rows_than_msb(workers: pl.DataFra
 )
 def test_in_few_rows_slices_can_help_and_the_default_can_lose(rows: int, d: int, expected: tuple[float, ...]) -> None:
     """Bound, default in two slices and in one, best of msb's priorities; l = 6, the mean of five draws."""
-    found = []
+    shares = []
     for seed in range(5):
         drawn = at_work().sample(rows, seed=seed, shuffle=True)
         ours = [policy_for("sloms", d, 6, k=None, options={"slices": slices_of(d, slices)}) for slices in (2, 1)]
         msb = [policy_for("msb", d, 6, options={"priority": p}) for p in PRIORITIES]
         best = min(left_out(drawn, policy) for policy in msb)
-        found.append([least(drawn, d, 6), *(left_out(drawn, policy) for policy in ours), best])
-    assert np.mean(found, axis=0) == pytest.approx(expected, abs=5.1e-4)
+        shares.append([least(drawn, d, 6), *(left_out(drawn, policy) for policy in ours), best])
+    assert np.mean(shares, axis=0) == pytest.approx(expected, abs=5.1e-4)

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from naive_sloms import Msb
+from oracles.msb_kaca_and_sloms import Msb
 from pluralis.assembling.assembly import assemble
 from pluralis.auditing import audit
 from pluralis.grouping.hierarchical_distance import whd
-from pluralis.grouping.plan import LEFT_OUT, Plan, Slice
-from pluralis.methods import method_for
+from pluralis.grouping.plan import SUPPRESSED, Slice, SlicedPlan
+from pluralis.method import method_for
 from pluralis.randomness import Draw, Key
 from pluralis.table.encoding import Table, encode
-from tables import SLOMS_1, policy_of, sources
+from support.paper_tables import SLOMS_1
+from support.sample_tables import policy_of, sources
 
 DRAW = Draw(Key.test())
-SECRETS = ("occupation", "salary", "physician", "disease")
+SENSITIVE = ("occupation", "salary", "physician", "disease")
 QUASI: dict[str, Any] = {
     "gender": {"role": "quasi"},
     "zipcode": {"role": "quasi", "hierarchy": {"mask": "right"}},
@@ -31,8 +32,8 @@ TABLE_IV = [(1, 3, 7), (2, 4, 8), (5, 6, 9)]
 TABLE_V = [(1, 3, 9), (2, 5, 8), (4, 6, 7)]
 
 
-def policy_for(method: str, *secrets: str, **how: Any) -> Any:
-    attributes = {**QUASI, **{name: {"role": "sensitive", "l": 3} for name in secrets}}
+def policy_for(method: str, *sensitive: str, **how: Any) -> Any:
+    attributes = {**QUASI, **{name: {"role": "sensitive", "l": 3} for name in sensitive}}
     return policy_of(attributes, others="drop", method=method, **how)
 
 
@@ -48,7 +49,7 @@ def numbers(table: Table) -> np.ndarray:
 def rows_of(table: Table, groups: list[tuple[int, ...]]) -> np.ndarray:
     """The group of every row of the table, where groups are given as the paper numbers its tuples."""
     number = {place + 1: row for row, place in enumerate(sources(SLOMS_1, table))}
-    group_of = np.full(table.rows, LEFT_OUT, np.int64)
+    group_of = np.full(table.rows, SUPPRESSED, np.int64)
     for i, group in enumerate(groups):
         group_of[[number[tuple_] for tuple_ in group]] = i
     return group_of
@@ -59,7 +60,7 @@ def test_weighted_distance() -> None:
 
 
 def diverse(rows: tuple[int, ...], l: int = 3) -> bool:
-    return all(SLOMS_1[name].gather(list(rows)).value_counts()["count"].max() * l <= len(rows) for name in SECRETS)
+    return all(SLOMS_1[name].gather(list(rows)).value_counts()["count"].max() * l <= len(rows) for name in SENSITIVE)
 
 
 def test_one_group_is_diverse_in_all_four_attributes() -> None:
@@ -69,10 +70,10 @@ def test_one_group_is_diverse_in_all_four_attributes() -> None:
 @pytest.mark.parametrize("variant", ["paper", "hardened"])
 def test_msb_over_all_four_keeps_three_of_nine(variant: str) -> None:
     """Table II: t5, t6 and t7 are published, the rest is not."""
-    policy = policy_for("msb", *SECRETS, variant=variant, suppress=0.7)
+    policy = policy_for("msb", *SENSITIVE, variant=variant, suppress=0.7)
     table = table_for(policy)
     plan = method_for(policy).plan(table, policy, DRAW)
-    assert sorted((numbers(table)[plan.group_of != LEFT_OUT]).tolist()) == [5, 6, 7]
+    assert sorted((numbers(table)[plan.group_of != SUPPRESSED]).tolist()) == [5, 6, 7]
 
 
 def test_priorities_of_mmdcf() -> None:
@@ -95,20 +96,20 @@ def test_the_first_group_begins_with_the_clerk_of_4000(i: int) -> None:
     table = table_for(policy)
     plan = method_for(policy).plan(table, policy, Draw(Key(bytes([i] * 32))))
     clerk = int(np.flatnonzero(numbers(table) == 1)[0])
-    assert plan.group_of[clerk] != LEFT_OUT
+    assert plan.group_of[clerk] != SUPPRESSED
     others = numbers(table)[plan.group_of == plan.group_of[clerk]]
     assert set(others.tolist()) & {4, 5, 9}
 
 
 def published() -> Any:
     """Tables III, IV and VI as a release."""
-    policy = policy_for("sloms", *SECRETS, k=3)
+    policy = policy_for("sloms", *SENSITIVE, k=3)
     table = table_for(policy)
     slices = (
         Slice(("occupation", "salary"), rows_of(table, TABLE_III)),
         Slice(("physician", "disease"), rows_of(table, TABLE_IV)),
     )
-    plan = Plan("sliced", rows_of(table, TABLE_V), slices=slices)
+    plan = SlicedPlan(rows_of(table, TABLE_V), slices=slices)
     return assemble(plan, table, policy, method_for(policy), DRAW)
 
 
@@ -132,22 +133,22 @@ def test_slices_publish_more_than_three_rows(variant: str) -> None:
     for i in range(10):
         policy = policy_for(
             "sloms",
-            *SECRETS,
+            *SENSITIVE,
             k=3,
             variant=variant,
             suppress=0.7,
-            options={"slices": [list(SECRETS[:2]), list(SECRETS[2:])]},
+            options={"slices": [list(SENSITIVE[:2]), list(SENSITIVE[2:])]},
         )
         table = table_for(policy)
         plan = method_for(policy).plan(table, policy, Draw(Key(bytes([i] * 32))))
-        kept.append(int(np.all([s.group_of != LEFT_OUT for s in plan.slices], axis=0).sum()))
+        kept.append(int(np.all([s.group_of != SUPPRESSED for s in plan.slices], axis=0).sum()))
     assert min(kept) > 3
     assert max(kept) == 9
 
 
 def test_chosen_slices_are_a_partition_by_correlation() -> None:
-    policy = policy_for("sloms", *SECRETS, k=3, suppress=0.7)
+    policy = policy_for("sloms", *SENSITIVE, k=3, suppress=0.7)
     table = table_for(policy)
     plan = method_for(policy).plan(table, policy, DRAW)
-    assert sorted(name for slice in plan.slices for name in slice.attributes) == sorted(SECRETS)
+    assert sorted(name for slice in plan.slices for name in slice.attributes) == sorted(SENSITIVE)
     assert any(note.startswith("slices: ") for note in plan.notes)

@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import polars as pl
-
-from multi import Sub, multi_release
-from naive_versatile import beliefs, highest, worlds
+from oracles.worlds_of_subtables import beliefs, highest, worlds
 from pluralis.auditing import audit
 from pluralis.auditing.normal_form import Part, guardian, normal_form, objections
 from pluralis.policy.rules import Rule
-from pluralis.release.release import Release
+from support.handmade_multi_releases import Sub, multi_release
+from support.paper_tables import VERSATILE_1 as TABLE_1
+from support.paper_tables import VERSATILE_2 as TABLES_2
+from support.paper_tables import VERSATILE_RULES as RULES
+from support.paper_tables import versatile_release as release_of
 
-TABLE_1 = pl.DataFrame(
-    [
-        ("111111", 37, "F", "71000", "asian", "HIV"),
-        ("111111", 71, "M", "72000", "white", "diabetes"),
-        ("222222", 55, "F", "73000", "black", "diabetes"),
-        ("222222", 37, "F", "74000", "white", "alcoholism"),
-        ("333333", 23, "M", "71000", "black", "flu"),
-        ("333333", 37, "M", "72000", "white", "HIV"),
-    ],
-    schema=["hospital", "age", "gender", "zipcode", "race", "icd9cm"],
-    orient="row",
-)
-RULES = [
-    "age, icd9cm -> race : l=2",
-    "gender, icd9cm -> zipcode : l=2",
-    "hospital, race -> zipcode : l=2",
-]
 RULE_1, RULE_2, RULE_3 = map(Rule.parse, RULES)
 
-# Tables 2(a)-(c), each 2-diverse on its own: the bucket of each row of Table 1
-TABLES_2 = [
-    Sub(("age", "icd9cm", "race"), ("race",), (1, 3, 3, 2, 2, 1)),
-    Sub(("gender", "icd9cm", "zipcode"), ("zipcode",), (1, 3, 3, 2, 2, 1)),
-    Sub(("hospital", "race", "zipcode"), ("zipcode",), (1, 2, 1, 2, 3, 3)),
-]
 # Table 3(b) enforces race -> zipcode in one bucket of all, as printed
 TABLES_3 = [Sub(("gender", "icd9cm", "hospital", "age")), Sub(("race", "zipcode"), ("zipcode",), (1,) * 6)]
-
-
-def release_of(subs: list[Sub], rules: list[str] = RULES) -> Release:
-    return multi_release(TABLE_1.to_dicts(), subs, rules)
 
 
 def part(name: str, attributes: str, protects: str = "", enforced: str | None = None) -> Part:
@@ -83,9 +57,9 @@ def test_tables_2_together_reveal_four_people() -> None:
 def test_the_audit_refuses_tables_2_together() -> None:
     verdict = audit(release_of(TABLES_2), original=TABLE_1)
     assert [finding.claim for finding in verdict.failures] == [
-        "knowing age, icd9cm: race at most 1/2",
-        "knowing gender, icd9cm: zipcode at most 1/2",
-        "knowing hospital, race: zipcode at most 1/2",
+        "P(race | age, icd9cm) ≤ 1/2",
+        "P(zipcode | gender, icd9cm) ≤ 1/2",
+        "P(zipcode | hospital, race) ≤ 1/2",
     ]
     assert verdict.failures[2].note == (
         "nothing guards hospital - t3 - zipcode; t2 protects zipcode, but hospital - t3 - zipcode leads around; "
@@ -172,7 +146,7 @@ def test_v3_rules_hold_one_by_one_and_their_union_does_not() -> None:
     assert highest(beliefs(possible, "q", "s")) == highest(beliefs(possible, "z", "s")) == 0.5
     assert highest(beliefs(possible, "qz", "s")) == 1
     union = audit(multi_release(people, subs, [*each, "q, z -> s : l=2"]))
-    assert [finding.claim for finding in union.failures] == ["knowing q, z: s at most 1/2"]
+    assert [finding.claim for finding in union.failures] == ["P(s | q, z) ≤ 1/2"]
 
 
 # V4: Lemma 1 needs every attribute to be diverse on its own -----------------------------------------------------

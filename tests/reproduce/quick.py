@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from pluralis.datasets.public import find
+from experiments.reproduce import Judged, Lab, Number, Paper, Results, load, reproduce
+from experiments.reproduce.paper import HOLDS
+from experiments.reproduce.public_data import find
+from experiments.reproduce.running import folder_of, printed, results
 from pluralis.errors import InputError
-from pluralis.reproduce import Judged, Lab, Number, Paper, Results, load, reproduce
-from pluralis.reproduce.paper import HOLDS
-from pluralis.reproduce.running import folder_of, printed, results
 
 
 class Quick(NamedTuple):
@@ -30,8 +30,8 @@ def run_quickly(name: str, root: Path) -> Quick:
     for file in paper.data:
         skip_if_absent(file)
     claims = reproduce(name, Lab(quick=True), root)
-    found = results(paper, root)
-    return Quick(paper, root, claims, found, list(paper.numbers(found, printed(paper))))
+    measured = results(paper, root)
+    return Quick(paper, root, claims, measured, list(paper.numbers(measured, printed(paper))))
 
 
 def skip_if_absent(file: str) -> None:

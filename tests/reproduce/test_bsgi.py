@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pluralis.reproduce.paper import HOLDS
+from experiments.reproduce.paper import HOLDS
 from reproduce.quick import Quick, check_explained, check_written
 
 PAPER = "bsgi"
@@ -27,9 +27,9 @@ GOLDEN = (
     "average group size, Mondrian, relaxed",
     "NCP, BSGI, l",
     "NCP, BSGI, default",
-    "B2",
-    "one secret",
-    "B4",
+    "[B2]",
+    "one sensitive attribute",
+    "[B4]",
 )
 
 
@@ -54,9 +54,9 @@ def test_golden_numbers_agree(quick: Quick) -> None:
     assert [number.what for number in quick.numbers if not number.agrees and not number.why] == []
 
 
-def test_default_breaks_no_table_with_two_secrets(quick: Quick) -> None:
+def test_default_breaks_no_table_with_two_sensitive_attributes(quick: Quick) -> None:
     """Hole B3: the paper's rule breaks some of the same tables."""
     tables = quick.results["tables"].to_dicts()
-    broken = {variant: sum(row["broken"] for row in tables if row["variant"] == variant and row["secrets"] == 2)
+    broken = {variant: sum(row["broken"] for row in tables if row["variant"] == variant and row["sensitive"] == 2)
               for variant in ("paper", "hardened")}  # fmt: skip
     assert broken["hardened"] == 0 < broken["paper"]

@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from experiments.reproduce import load
+from experiments.reproduce.paper import HOLDS, NOT
 from pluralis.assembling.assembly import assemble
-from pluralis.methods import method_for
+from pluralis.method import method_for
 from pluralis.randomness import Draw, Key
 from pluralis.release.release import Release
-from pluralis.reproduce import load
-from pluralis.reproduce.paper import HOLDS, NOT
 from pluralis.table.encoding import Table, encode
 from reproduce.quick import Quick, check_explained, check_written
-from tables import policy_of
+from support.sample_tables import policy_of
 
 PAPER = "decomposition"
 ALWAYS = (  # theorems, or so far from the edge that no draw matters
@@ -75,14 +75,14 @@ def test_golden_numbers(quick: Quick) -> None:
     assert ours["noises at (5, 5), paper, ties among rows"] < ours["noises at (5, 5), decomposition, paper"]
 
 
-# KL divergence of generalised tables ------------------------------------------------------------------------------
+# KL divergence of generalized tables ------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def kl() -> Callable[[Release, pl.DataFrame], float]:
     load(PAPER)
-    found: Callable[[Release, pl.DataFrame], float] = import_module("experiments.decomposition.kl").kl_of_generalized
-    return found
+    function: Callable[[Release, pl.DataFrame], float] = import_module("experiments.decomposition.kl").kl_of_generalized
+    return function
 
 
 def cut(frame: pl.DataFrame, l: int) -> tuple[Release, Table, np.ndarray]:
@@ -100,7 +100,7 @@ def cut(frame: pl.DataFrame, l: int) -> tuple[Release, Table, np.ndarray]:
 
 
 def test_one_box_of_two_points(kl: Callable[[Release, pl.DataFrame], float]) -> None:
-    """Two people, two ages, two secrets: each of the box's two ages is as likely, so half of the truth is left."""
+    """Two people, two ages, two sensitive values: both ages of the box are as likely: half of the truth is left."""
     frame = pl.DataFrame({"age": [1, 2], "job": ["a", "a"], "s": ["x", "y"]})
     assert kl(cut(frame, 2)[0], frame) == pytest.approx(math.log(2))
 
@@ -114,8 +114,8 @@ def spread(table: Table, group_of: np.ndarray) -> Iterator[tuple[tuple[int, int,
     """What each row gives to each point that its group covers: ages in a range, jobs in a set."""
     age, job, s = (table[name].codes for name in ("age", "job", "s"))
     for row in range(table.rows):
-        mine = group_of == group_of[row]
-        ages, jobs = range(age[mine].min(), age[mine].max() + 1), sorted(set(job[mine].tolist()))
+        own_group = group_of == group_of[row]
+        ages, jobs = range(age[own_group].min(), age[own_group].max() + 1), sorted(set(job[own_group].tolist()))
         for point in product(ages, jobs, [int(s[row])]):
             yield point, 1 / (len(ages) * len(jobs) * table.rows)
 
@@ -126,11 +126,11 @@ def test_kl_as_defined(kl: Callable[[Release, pl.DataFrame], float], seed: int) 
     rows = [(rng.randint(1, 6), rng.choice("abc"), rng.choice("wxyz")) for _ in range(30)]
     frame = pl.DataFrame(rows, schema=["age", "job", "s"], orient="row")
     release, table, group_of = cut(frame, 2 + seed % 2)
-    told: Counter[tuple[int, int, int]] = Counter()
+    published: Counter[tuple[int, int, int]] = Counter()
     for point, share in spread(table, group_of):
-        told[point] += share
-    assert sum(told.values()) == pytest.approx(1)
+        published[point] += share
+    assert sum(published.values()) == pytest.approx(1)
     true = Counter(zip(*(table[name].codes.tolist() for name in ("age", "job", "s")), strict=True))
-    defined = sum(n / 30 * math.log(n / 30 / told[point]) for point, n in true.items())
+    defined = sum(n / 30 * math.log(n / 30 / published[point]) for point, n in true.items())
     assert kl(release, frame) == pytest.approx(defined)
     assert defined > 0

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from experiments.reproduce import load
+from experiments.reproduce.paper import HOLDS, NOT
 from pluralis import Key
 from pluralis.estimate import distribution
 from pluralis.estimate.conditions import All, Check
-from pluralis.reproduce import load
-from pluralis.reproduce.paper import HOLDS, NOT
 from reproduce.quick import Quick, check_written
 
 PAPER = "randomized-addition"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -14,15 +16,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from calling import Ran, caller
-from pluralis.datasets import public
-from pluralis.datasets.public import Part, Source, find
+from experiments.reproduce import CHECKOUT, PAPERS, Case, Claim, Experiment, Figure, Lab, Number, Paper, load, running
+from experiments.reproduce import page as pages
+from experiments.reproduce import public_data as public
+from experiments.reproduce.line_figures import Line, Panel
+from experiments.reproduce.paper import HOLDS, IN_PART, UNKNOWN, Point, Printed, Results, Value
+from experiments.reproduce.public_data import Part, Source, find
 from pluralis.errors import InputError
-from pluralis.report.lines import Line, Panel
-from pluralis.reproduce import CHECKOUT, PAPERS, Case, Claim, Experiment, Figure, Lab, Number, Paper, load, running
-from pluralis.reproduce import page as pages
-from pluralis.reproduce.paper import HOLDS, IN_PART, UNKNOWN, Point, Printed, Results, Value
 from reproduce.quick import check_explained, skip_if_absent
+from support.cli_runner import Ran, caller
 
 
 def toy(measure: object = None, points: int = 4) -> Paper:
@@ -247,8 +249,8 @@ def test_adult_as_it_is_made_is_adult_as_it_is_known(adult: Path) -> None:
 def test_the_command_runs_and_shows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pluralis.reproduce.load", lambda name: toy())
-    monkeypatch.setattr("pluralis.reproduce.has_results", lambda paper, root: True)
+    monkeypatch.setattr("experiments.reproduce.load", lambda name: toy())
+    monkeypatch.setattr("experiments.reproduce.has_results", lambda paper, root: True)
     call = caller(capsys, monkeypatch)
     ran: Ran = call("reproduce", "bsgi", "--out", str(tmp_path))
     assert ran.code == 0
@@ -262,3 +264,23 @@ def test_an_unknown_paper_is_refused(capsys: pytest.CaptureFixture[str], monkeyp
     ran = caller(capsys, monkeypatch)("reproduce", "slom")
     assert ran.code == 2
     assert "sloms" in ran.err
+
+
+def test_papers_are_found_from_any_folder(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "pluralis", "reproduce", "slom"],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert "There is no paper 'slom'" in ran.stderr
+
+
+def test_without_a_checkout_nothing_is_reproduced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pluralis.cli.reproduce.CHECKOUT", tmp_path)
+    ran = caller(capsys, monkeypatch)("reproduce", "bsgi", "--out", str(tmp_path / "out"))
+    assert ran.code == 2
+    assert "needs a checkout of the repository" in ran.err
+    assert "make demo" in ran.err
+    assert not (tmp_path / "out").exists()

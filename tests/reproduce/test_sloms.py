@@ -5,19 +5,19 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from pluralis.reproduce.paper import HOLDS
+from experiments.reproduce.paper import HOLDS
 from reproduce.quick import Quick, check_explained, check_written
 
 PAPER = "sloms"
 THEOREMS = (  # they follow from the definitions, or the paper works them out by hand
-    "No method leaves out less than the most skewed attribute alone forces",
+    "No method suppresses less than the most skewed attribute alone forces",
     "If m is 1 and k is 1, SLOMS is degraded into MSB",
     "By MSB 6 of the 9 rows of Table I are suppressed, by SLOMS none",
     "The suppression ratio grows rapidly with the increasing of parameter l",
     "In all test cases our algorithm can finish in less than 1 minute",
 )
 DIFFERENT = {  # what the paper prints wrong
-    "rows of Table I that generalisation keeps",
+    "rows of Table I that generalization keeps",
     "values of Occupation",
     "values of Workclass",
     "values of Major Occupation code",
@@ -43,7 +43,7 @@ def test_every_number_is_met_or_known_to_differ(quick: Quick) -> None:
 
 
 def test_the_default_leaves_out_what_it_must(quick: Quick) -> None:
-    """Where the paper's algorithm leaves out more, and never less."""
+    """Where the paper's algorithm suppresses more, and never less."""
     rows = quick.results["suppression"].filter(pl.col("n") == 10_000)
     least = (
         quick.results["least"].filter(pl.col("people") == "at work").select("d", "l", pl.col("left_out").alias("least"))

@@ -11,15 +11,17 @@ import polars as pl
 
 from pluralis.assembling.assembly import built
 from pluralis.assembling.columns import refuse_names
+from pluralis.engines.memory import plan_of
 from pluralis.errors import Infeasible
 from pluralis.grouping.dependencies import assumed
-from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.grouping.plan import SUPPRESSED, CandidatesPlan, DecomposedPlan, Plan
 from pluralis.grouping.row_identity import identity_of
-from pluralis.methods import Method, method_for
+from pluralis.method import Method, method_for, require_bounding
 from pluralis.metrics import Loss, measure
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw, Key
+from pluralis.release.kinds import kind_named
 from pluralis.release.release import Release
 from pluralis.table.encoding import Table, clean, encode_clean
 from pluralis.table.sources import open_table
@@ -52,36 +54,54 @@ def build(
     notes: Sequence[str] = (),
 ) -> Built:
     """Decide and build a release of a table (a path or a frame) under a policy that names its method."""
-    said = list(notes)
+    remarks = list(notes)
     method = method_for(policy)
-    refuse_names(policy, method.kind)
+    require_bounding(method, policy)
+    kind = kind_named(method.kind)
+    refuse_names(policy, kind)
+    _refuse_sets(policy, method)
     with stage("reading"):
         only = policy.needed if policy.others == "drop" else None
-        frame = open_table(source, encoding=encoding, separator=separator, notes=said, only=only)
+        frame = open_table(source, encoding=encoding, separator=separator, notes=remarks, only=only)
         read = clean(frame, policy)
         del frame, source  # from here on its clean columns are enough
     with stage("encoding"):
         table, original, person = encode_clean(read, policy), read.small(), read.person
         del read
-    if method.kind != "multi":
-        said += _ties(table, policy, method)
-    plan = method.plan(table, policy, Draw(key))
+    if not kind.has_subtables:
+        remarks += _ties(table, policy, method)
+    plan = plan_of(method, table, policy, Draw(key))
     identity = identity_of(table, policy.person)
-    key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in plan.designs.items()})
+    designs = plan.designs if isinstance(plan, CandidatesPlan) else {}
+    key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in designs.items()})
     with stage("building the tables"):
         release = built(plan, table, policy, method, Draw(key))
-    said += [*table.notes, *plan.notes, *_told(release, chosen=plan.sensitive_table == "auto")]
-    added = sum(len(pairs) for pairs in plan.added.values()) if plan.kind == "decomposed" else None
+    decomposed = plan if isinstance(plan, DecomposedPlan) else None
+    chosen = decomposed is not None and decomposed.sensitive_table == "auto"
+    remarks += [*table.notes, *plan.notes, *_remarks(release, chosen=chosen)]
+    added = sum(len(pairs) for pairs in decomposed.added.values()) if decomposed is not None else None
     people = _people(plan, table)
-    del table, plan
+    del table, plan, decomposed
     with stage("measuring what was lost"):
         loss = changed(measure(release, original), added_values=added)
-    return Built(release, loss, key, tuple(said), original, person, people)
+    return Built(release, loss, key, tuple(remarks), original, person, people)
+
+
+def _refuse_sets(policy: Policy, method: Method) -> None:
+    """Refuse a method that promises sets of l values where a guess is to be bounded, unless the policy accepts it."""
+    names = method.set_sized(policy)
+    if names and "set-size" not in policy.accept:
+        raise Infeasible(
+            f"{method.name} does not bound a guess of {', '.join(names)}: it promises that l or more values remain "
+            "possible for a person, and one of them may be far likelier than 1/l. bsgi, mondrian, msb and anatomy "
+            "bound the guess of every attribute by 1/l. To publish sets all the same, write `accept: set-size` at the "
+            "top level of the policy."
+        )
 
 
 def _people(plan: Plan, table: Table) -> int:
     """How many people have a row in the release: as many as rows, where the policy names no person column."""
-    kept = plan.group_of != LEFT_OUT
+    kept = plan.group_of != SUPPRESSED
     return int(np.unique(table.person[kept]).size if table.person is not None else kept.sum())
 
 
@@ -107,9 +127,9 @@ def _ties(table: Table, policy: Policy, method: Method) -> Iterator[str]:
             )
 
 
-def _told(release: Release, *, chosen: bool) -> Iterator[str]:
+def _remarks(release: Release, *, chosen: bool) -> Iterator[str]:
     """What the publisher of a decomposed release should know of it; its sensitive table may be `chosen` for them."""
-    if release.kind != "decomposed":
+    if not release.traits.lists_of_groups:
         return
     others = [claim.attribute for claim in release.manifest.claims if claim.model == "candidates" and claim.attribute]
     if others:

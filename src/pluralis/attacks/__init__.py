@@ -4,42 +4,137 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.original_check import require_original
-from pluralis.attacks.base import Attack, Options, Result
-from pluralis.errors import PluralisError, did_you_mean
+from pluralis.attacks.base import NOT_RUN, SAMPLE, Attack, Options, Result
+from pluralis.attacks.results import AttackResults
+from pluralis.display.words import counted
+from pluralis.errors import InputError, PolicyError, did_you_mean
 from pluralis.progress import stage
+from pluralis.release.original import recoded
+from pluralis.release.original_check import require_original
+from pluralis.release.reading import LIMIT, read_release
 from pluralis.release.release import Release
+from pluralis.table.sources import read_table
 
-__all__ = ["Attack", "Options", "Result", "attack", "attacks"]
+__all__ = ["Attack", "AttackResults", "Options", "Result", "attack", "attacks"]
 
 
 @cache
 def attacks() -> Mapping[str, Attack]:
     """Every attack by its name."""
     modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-    found = [module.ATTACK for module in modules if hasattr(module, "ATTACK")]
-    return {attack.name: attack for attack in sorted(found, key=lambda attack: attack.name)}
+    every = [module.ATTACK for module in modules if hasattr(module, "ATTACK")]
+    return {attack.name: attack for attack in sorted(every, key=lambda attack: attack.name)}
 
 
 def attack(
-    release: Release, original: pl.DataFrame, *, only: Collection[str] = (), options: Options | None = None
-) -> list[Result]:
+    release: Release | str | Path,
+    original: object,
+    *,
+    only: str | Collection[str] = (),
+    others: Release | str | Path | Sequence[Release | str | Path] = (),
+    person: str | None = None,
+    sample: int = SAMPLE,
+    options: Options | None = None,
+    limit: int | None = LIMIT,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+) -> AttackResults:
     """Attack a release by every attack that applies to it, or by some; its original is for scoring.
 
-    Raises InputError where the table cannot be its original.
+    Parameters
+    ----------
+    release : str, Path or Release
+        A release folder, or a release in memory. Its files are attacked only in a folder.
+    original : str, Path or data frame
+        The table that was published.
+    only : str or list of str
+        The attacks to run; without any, all.
+    others : str, Path or Release, or a list of them
+        Other releases of the same people, to intersect, the earliest first.
+    person : str, optional
+        The person column of the original: also attack several rows of one person.
+    sample : int
+        How many people to attack, where all would take too long.
+    options : Options, optional
+        All settings at once, in the place of `others`, `person` and `sample`.
+    limit : int or None
+        Bytes that the tables of a folder may unfold to; None for as many as they do.
+    encoding, separator : str
+        Of an original that is a CSV file, as in `read_table`.
+
+    Returns
+    -------
+    AttackResults
+        What each attack got, beside what was promised and the best guess without the release. Unlike the command line,
+        this writes nothing into the private folder.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be its original, or has no such person column, or an attack is not known.
+    ReleaseError
+        If a folder is not exactly one release.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
+    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
+    >>> release = pls.publish(people, policy, key=pls.Key.test(), attacks=False)
+    >>> pls.attack(release, people, only=["homogeneity"])
+    Attack results: 1 question asked, no promise is exceeded
+      attack       question              right  prior  worst  promised
+      homogeneity  disease, knowing age  50.0%  50.0%    0.5       0.5  no better than the prior
     """
+    only = [only] if isinstance(only, str) else only
+    others = [others] if isinstance(others, str | Path | Release) else others
+    if sample < 1:
+        raise InputError(f"A sample of {sample} people is none. Let it be 1 or more.")
     for name in only:
         if name not in attacks():
-            raise PluralisError(f"There is no attack {name!r}. {did_you_mean(name, attacks(), len(attacks()))}")
-    require_original(release, original)
-    results: list[Result] = []
-    for name, one in attacks().items():
-        if (not only or name in only) and one.applies(release):
+            raise InputError(f"There is no attack {name!r}. {did_you_mean(name, attacks(), len(attacks()))}")
+    read = _read(release, limit)
+    table = recoded(read_table(original, encoding=encoding, separator=separator), read.manifest)
+    if options is None:
+        options = Options(
+            sample=sample,
+            folder=None if isinstance(release, Release) else Path(release),
+            others=tuple(_read(other, limit) for other in others),
+            persons=None if person is None else _persons(table, person, read),
+        )
+    require_original(read, table)
+    results = AttackResults()
+    asked = [one for name, one in attacks().items() if (not only or name in only) and one.applies(read)]
+    with stage(counted(len(asked), "attack")) as done:
+        for i, one in enumerate(asked):
             with stage(one.title):
-                results += one.run(release, original, options or Options())
+                results += _run(one, read, table, options)
+            done((i + 1) / len(asked))
     return results
+
+
+def _run(one: Attack, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:
+    """What an attack got; where it cannot read this original, a result that says so, so that others are still run."""
+    try:
+        return one.run(release, original, options)
+    except (InputError, PolicyError) as why:
+        note = f"it could not be run: {why}"
+        return [Result(one.name, NOT_RUN, 0, False, 0.0, 0.0, 0.0, 0.0, note=note)]
+
+
+def _read(release: Release | str | Path, limit: int | None) -> Release:
+    return release if isinstance(release, Release) else read_release(release, limit=limit)
+
+
+def _persons(original: pl.DataFrame, column: str, release: Release) -> npt.NDArray[np.int64]:
+    from pluralis.attacks.persons import persons_of
+
+    return persons_of(original, column, release)

@@ -12,17 +12,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.release.manifest import quoted
 from pluralis.release.release import Release
 
 SAMPLE = 20_000  # people attacked, where all would take too long
-OFTENER = "more often than promised"
+PEOPLE = "people"  # whoever was attacked, where nobody was picked
+ABOVE_PROMISED_RATE = "more often than promised"
 DOUBT = 4.5  # standard errors: what is beyond them is beyond doubt
+NOT_JUDGED = "not judged"
+NOT_RUN = "not run"
 SLACK = 1e-9  # by which a share may exceed what was promised: rounding
 
 
@@ -51,11 +55,41 @@ class Options:
 class Result:
     """What one attack got, for one question.
 
-    success   the share of targets that were guessed right, ties counted by their chance; low to high is its 95 %
-              interval where the targets are a sample, and both are success where they are all
-    promised  what a claim of the release bounds, or None
-    blind     the best guess without the release
-    worst     the highest probability that any target's value got, or None where the attack has none
+    Parameters
+    ----------
+    attack, question : str
+        The attack, and what it asked.
+    targets : int
+        How many people were attacked.
+    sampled : bool
+        Whether they are a sample.
+    success, low, high : float
+        The share of targets that were guessed right, ties counted by their chance, and its 95 % interval where the
+        targets are a sample; both ends are success where they are all.
+    prior : float
+        The best guess without the release.
+    attribute, adversary : str and tuple of str, optional
+        What was guessed, and what the adversary knows.
+    promised : float, optional
+        What a claim of the release bounds.
+    worst : float, optional
+        The highest probability that any target's value got.
+    witness, note : str, optional
+        Where that was, and what else there is to say.
+    certain : float, optional
+        The share of targets of whom the release leaves one value only, where that is asked.
+    share : float, optional
+        The share of all people that the targets stand for, where they were picked because much is learned of them.
+    value : str, optional
+        The value that was asked about, where it was one of an attribute's; `prior` is its share then.
+    whom : str
+        Who the targets are, in words.
+
+    Examples
+    --------
+    >>> result = Result("homogeneity", "disease", 100, False, 0.4, 0.4, 0.4, 0.3, promised=0.5, worst=0.5)
+    >>> result.breach, result.above_chance, result.standing
+    (False, True, 'within the promise')
     """
 
     attack: str
@@ -65,13 +99,32 @@ class Result:
     success: float
     low: float
     high: float
-    blind: float
+    prior: float
     attribute: str | None = None
     adversary: tuple[str, ...] = ()
     promised: float | None = None
     worst: float | None = None
     witness: str | None = None
     note: str | None = None
+    certain: float | None = None
+    share: float | None = None
+    value: str | None = None
+    whom: str = PEOPLE
+
+    @property
+    def guessed(self) -> str:
+        """What was guessed: the attribute, or one value of it.
+
+        >>> Result("homogeneity", "", 9, False, 0.3, 0.3, 0.3, 0.1, attribute="ill", value="Yes").guessed
+        'ill = Yes'
+        """
+        name = quoted(self.attribute or "")
+        return name if self.value is None else f"{name} = {quoted(self.value)}"
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything was measured; `note` says why not."""
+        return self.targets > 0 or self.worst is not None
 
     @property
     def breach(self) -> bool:
@@ -79,56 +132,91 @@ class Result:
         return self.promised is not None and self.worst is not None and self.worst > self.promised + SLACK
 
     @property
-    def oftener(self) -> bool:
+    def above_promised_rate(self) -> bool:
         """Whether guesses came true more often than promised, beyond chance, though none was surer.
 
         A claim takes the rows of a group to be equally likely. Where values go with what is known, they are not.
         """
-        sure, _ = interval(self.success, self.targets)
+        sure, _ = interval(self.success, self.targets, SURELY)
         return self.promised is not None and not self.breach and sure > self.promised + SLACK
 
     @property
     def above_chance(self) -> bool:
         """Whether it did better than somebody without the release, beyond the chance of the sample."""
-        return self.low > self.blind + SLACK
+        return self.low > self.prior + SLACK
 
     @property
     def standing(self) -> str:
         """What to make of it, in a few words."""
         if self.breach:
             return "breach"
+        if not self.judged:
+            return NOT_JUDGED
         if not self.above_chance:
-            return "no better than blind"
-        if self.oftener:
-            return OFTENER
+            return "no better than the prior"
+        if self.above_promised_rate:
+            return ABOVE_PROMISED_RATE
         return "above chance" if self.promised is None else "within the promise"
 
     def to_dict(self) -> dict[str, Any]:
+        """The result as plain data.
+
+        Returns
+        -------
+        dict
+            Its fields, `breach` and `above_chance`.
+
+        Examples
+        --------
+        >>> Result("homogeneity", "disease", 100, False, 0.4, 0.4, 0.4, 0.3).to_dict()["breach"]
+        False
+        """
         return {**asdict(self), "breach": self.breach, "above_chance": self.above_chance}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
-        """What `to_dict` made, also after JSON."""
-        plain = {one.name: data[one.name] for one in fields(cls)}
+        """What `to_dict` made, also after JSON.
+
+        Parameters
+        ----------
+        data : dict
+            Plain data.
+
+        Returns
+        -------
+        Result
+            The result.
+
+        Examples
+        --------
+        >>> result = Result("homogeneity", "disease", 100, False, 0.4, 0.4, 0.4, 0.3)
+        >>> Result.from_dict(result.to_dict()) == result
+        True
+        """
+        later = {"certain": None, "share": None, "value": None, "whom": PEOPLE}  # which an older file does not have
+        plain: dict[str, Any] = {one.name: data[one.name] for one in fields(cls) if one.name not in later}
+        plain |= {name: data.get(name, default) for name, default in later.items()}
         return cls(**{**plain, "adversary": tuple(plain["adversary"])})
 
 
 class Attack(ABC):
     """One way to learn from a release what it should not tell. Changes nothing and writes nothing.
 
-    `gets` says what it is right about, after "82 % of "; a result fills in its attribute or question. One that is not
-    `quick` takes seconds for 30,000 rows, or needs more than the release in memory.
+    `headline` says what it is right about, after "82 % of "; a result fills in its attribute or question. One that is
+    not `quick` takes seconds for 30,000 rows, or needs more than the release in memory.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     reference: ClassVar[str]
-    gets: ClassVar[str] = "people's {attribute} guessed right"
+    headline: ClassVar[str] = "people's {attribute} guessed right"
     quick: ClassVar[bool] = True
 
     def subject(self, result: Result) -> str:
         """What a result is right about, after "82 % of "."""
-        return self.gets.format(attribute=result.attribute or "value", question=result.question)
+        if result.value is not None:
+            return f"{result.whom} rightly taken to have {result.guessed}"
+        return self.headline.format(attribute=result.attribute or "value", question=result.question)
 
     @abstractmethod
     def applies(self, release: Release) -> bool:
@@ -141,6 +229,9 @@ class Attack(ABC):
     @abstractmethod
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:
         """A result for each question that the attack asks of this release."""
+
+
+SURELY = 3.3  # standard errors: many are asked about, and none should seem above what is promised by chance
 
 
 def interval(success: float, targets: int, confidence: float = 1.96) -> tuple[float, float]:
@@ -172,7 +263,14 @@ def beyond_doubt(success: float, alone: float, targets: int, bound: float) -> fl
     return sure if sure > by_row else min(sure, bound)
 
 
-def bounds(success: float, targets: int, sampled: bool) -> dict[str, float]:
+class Ends(TypedDict):
+    """The ends of the interval of a Result."""
+
+    low: float
+    high: float
+
+
+def bounds(success: float, targets: int, sampled: bool) -> Ends:
     """`low` and `high` of a Result."""
     low, high = interval(success, targets) if sampled else (success, success)
     return {"low": low, "high": high}

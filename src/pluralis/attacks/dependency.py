@@ -8,7 +8,7 @@ Definition  For each claim "knowing Q, S at most 1/l" and each dependency X -> S
                       counted the largest share that a table with X gives to a value of S, and 1/candidates.
             others    a row's candidates are the values of S of its group that go with a value of X of its group (of X,
                       which need not be the same): 1/candidates. So noise is struck out, and slices are joined.
-            Where Q holds X, or decides it, S is known without the release: `blind` is 1.
+            Where Q holds X, or decides it, S is known without the release: `prior` is 1.
 Reference   Jin, Zhang, Zhang, Das: Versatile Publishing for Privacy Preservation, Theorem 3.2.
 Exposed     multi, sliced, decomposed; bucketized and generalized tell no more by it than their groups do.
 Exact       what is ruled out is impossible; up to 8 rows of `multi` the posterior. Scores of `multi` are of drawn
@@ -27,27 +27,28 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from pluralis.attacks.adversary.consistent_worlds import Law, Piles, beliefs, comparable, piles_of, propagated
-from pluralis.attacks.base import Attack, Options, Result
-from pluralis.attacks.intersection import (
+from pluralis.attacks.adversary.consistent_worlds import Law, Piles, comparable, piles_of, propagated, world_counts
+from pluralis.attacks.adversary.posterior import VALUE
+from pluralis.attacks.adversary.subtable_posterior import (
     FEW,
     ROWS,
+    RULED_OUT,
     TID,
-    VALUE,
     P,
-    Scores,
-    Source,
-    believed,
-    joined,
-    protecting,
-    scored,
-    shown_by,
-    size,
-    sources,
-    values_of,
+    SubtableShares,
+    TargetPosterior,
+    counted_posterior,
+    guess_result,
+    intersected_posterior,
+    join_size,
+    original_columns,
+    protecting_claims,
+    shown_attributes,
+    subtable_shares,
 )
+from pluralis.attacks.base import Attack, Options, Result
 from pluralis.auditing.decomposed_tables import NotJudged
-from pluralis.grouping.dependencies import Coded, singles
+from pluralis.grouping.dependencies import CodedColumn, singles
 from pluralis.policy.rules import Dependency, closure
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import Claim
@@ -68,105 +69,105 @@ class FunctionalDependency(Attack):
     name: ClassVar[str] = "dependency"
     title: ClassVar[str] = "what one attribute tells of another"
     reference: ClassVar[str] = "Jin, Zhang, Zhang, Das 2010, Theorem 3.2"
-    gets: ClassVar[str] = "people's {attribute} guessed right by what decides it"
+    headline: ClassVar[str] = "people's {attribute} guessed right by what decides it"
 
     def applies(self, release: Release) -> bool:
-        return release.kind != "candidates" and any(claim.attribute for claim in release.manifest.claims)
+        return not release.traits.lists_values and any(claim.attribute for claim in release.manifest.claims)
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:
         known = dependencies_of(release, original)
         if not known:
             return []
-        attacked = _in_parts if release.kind == "multi" else _in_groups
-        return [replace(result, attack=self.name) for result in attacked(release, original, options, known)]
+        if release.traits.has_subtables:
+            return [*_results_of_parts(release, original, options, known)]
+        return [*_results_of_groups(release, original, known)]
 
 
 def dependencies_of(release: Release, original: pl.DataFrame) -> list[Known]:
     """What decides a protected attribute: what the release says, and what else the original shows."""
     names = [name for name in attributes_of(release) if name in original.columns]
-    values = values_of(release, original, names)
+    values = original_columns(release, original, names)
     protected = {claim.attribute for claim in release.manifest.claims}
-    declared = [Dependency.parse(text) for text in release.manifest.parameters.get("dependencies", [])]
+    declared = [Dependency.parse(text) for text in release.manifest.parameters.dependencies]
     columns = [_coded(values[name]) for name in names]
-    found = [d for d in singles(columns) if d not in declared] if original.height else []
-    every = [*(Known(d, True) for d in declared), *(Known(d, False) for d in found)]
+    observed = [d for d in singles(columns) if d not in declared] if original.height else []
+    every = [*(Known(d, True) for d in declared), *(Known(d, False) for d in observed)]
     return [k for k in every if k.dependency.decides in protected and k.dependency.attributes <= set(names)]
 
 
-def _coded(values: pl.Series) -> Coded:
+def _coded(values: pl.Series) -> CodedColumn:
     codes = values.rank("dense").fill_null(0).cast(pl.Int32).to_numpy() - (0 if values.null_count() else 1)
-    return Coded(values.name, codes.astype(np.int32), int(codes.max(initial=-1)) + 1)
+    return CodedColumn(values.name, codes.astype(np.int32), int(codes.max(initial=-1)) + 1)
 
 
-def _result(
-    claim: Claim, secret: pl.Series, scores: Scores, asked: pl.DataFrame, sampled: bool, known: Known, note: str
-) -> Result:
-    result = scored(claim, secret, scores, asked, [], sampled, note)
-    return _asked(result, known)
-
-
-def _asked(result: Result, known: Known) -> Result:
+def _knowing(result: Result, known: Known) -> Result:
     """The result as one about a dependency; what nobody declared binds nobody."""
-    said = f"{result.question}, and that {known.dependency}"
+    question = f"{result.question}, and that {known.dependency}"
     if known.declared:
-        return replace(result, question=said)
+        return replace(result, question=question)
     note = "; ".join(filter(None, [result.note, "found in the original, not declared"]))
-    return replace(result, question=said, promised=None, note=note)
+    return replace(result, question=question, promised=None, note=note)
 
 
 def _function(release: Release, original: pl.DataFrame, dependency: Dependency) -> pl.DataFrame:
     """The combinations of X and S that people have."""
-    return values_of(release, original, [*dependency.knows, dependency.decides]).unique().drop_nulls()
+    return original_columns(release, original, [*dependency.knows, dependency.decides]).unique().drop_nulls()
 
 
 # multi ----------------------------------------------------------------------------------------------------------
 
 
-def _in_parts(release: Release, original: pl.DataFrame, options: Options, known: list[Known]) -> Iterator[Result]:
+def _results_of_parts(
+    release: Release, original: pl.DataFrame, options: Options, known: list[Known]
+) -> Iterator[Result]:
     parts, piles = subtables(release), piles_of(release)
-    shown = {name for part in parts for name in shown_by(part)}
+    shown = {name for part in parts for name in shown_attributes(part)}
     drawn = options.targets(original.height)
-    for claim in protecting(release):
+    for claim in protecting_claims(release):
         attribute = claim.attribute or ""
-        for of in known:
-            if of.dependency.decides != attribute or not of.dependency.attributes <= shown:
+        for one in known:
+            if one.dependency.decides != attribute or not one.dependency.attributes <= shown:
                 continue
             knows = sorted(name for name in set(claim.adversary) if name in shown)
-            people = values_of(release, original, [*knows, attribute])
+            people = original_columns(release, original, [*knows, attribute])
             asked = people[drawn].with_columns(pl.Series(TID, np.arange(drawn.size))).rename({attribute: VALUE})
-            function = _function(release, original, of.dependency)
-            scores = _counted(piles, of.dependency, function, knows, asked) if piles else None
+            function = _function(release, original, one.dependency)
+            posterior = _posterior_by_worlds(piles, one.dependency, function, knows, asked) if piles else None
             note = "every world was counted"
-            if scores is None:
-                note, notes = "what is ruled out is impossible; more may be", list[str]()
-                told = [*sources(parts, knows, attribute, notes), *_told(parts, knows, of.dependency, function, notes)]
-                scores = joined(told, attribute, asked, notes)
-            result = _result(claim, people[attribute], scores, asked, drawn.size < original.height, of, note)
+            if posterior is None:
+                note, notes = RULED_OUT, list[str]()
+                shares = [
+                    *subtable_shares(parts, knows, attribute, notes),
+                    *_decided_shares(parts, knows, one.dependency, function, notes),
+                ]
+                posterior = intersected_posterior(shares, attribute, asked, notes)
+            sampled = drawn.size < original.height
+            result = guess_result(ATTACK.name, claim, people[attribute], posterior, asked, [], sampled, note)
             open_ = attribute in closure(knows, [k.dependency for k in known])
-            yield replace(result, blind=1.0) if open_ else result
+            yield _knowing(replace(result, prior=1.0) if open_ else result, one)
 
 
-def _told(
+def _decided_shares(
     parts: list[Subtable], knows: list[str], dependency: Dependency, function: pl.DataFrame, notes: list[str]
-) -> Iterator[Source]:
+) -> Iterator[SubtableShares]:
     """What parts say of X, turned into values of S."""
     if len(dependency.knows) > 1:
         return  # only where every world is counted
     (x,) = dependency.knows
     if x in knows:
-        yield function.select(x, dependency.decides, pl.lit(1.0).alias(P)), [x], "the dependency"
+        yield SubtableShares(function.select(x, dependency.decides, pl.lit(1.0).alias(P)), [x], "the dependency")
         return
-    for source, by, name in sources(parts, knows, x, notes):
-        weighed = source if P in source.columns else source.with_columns(pl.lit(1.0).alias(P))
-        if size(weighed, function, [x]) > ROWS:
+    for rows, by, name in subtable_shares(parts, knows, x, notes):
+        weighed = rows if P in rows.columns else rows.with_columns(pl.lit(1.0).alias(P))
+        if join_size(weighed, function, [x]) > ROWS:
             continue
         turned = weighed.join(function, on=x).group_by(*by, dependency.decides).agg(pl.col(P).sum())
-        yield turned, by, name
+        yield SubtableShares(turned, by, name)
 
 
-def _counted(
+def _posterior_by_worlds(
     piles: Piles, dependency: Dependency, function: pl.DataFrame, knows: list[str], asked: pl.DataFrame
-) -> Scores | None:
+) -> TargetPosterior | None:
     """The share of worlds that obey the dependency, where there are few people."""
     if piles.people > FEW:
         return None
@@ -174,60 +175,59 @@ def _counted(
     codes = [piles.code(name, function[name]) for name in names]
     law: Law = (names, set(zip(*(line.tolist() for line in codes), strict=True)))
     try:
-        found = beliefs(piles, propagated(piles), knows, dependency.decides, [law])
+        worlds = world_counts(piles, propagated(piles), knows, dependency.decides, [law])
     except NotJudged:
         return None
-    return None if found is None else believed(piles, found, knows, dependency.decides, asked)
+    return None if worlds is None else counted_posterior(piles, worlds, knows, dependency.decides, asked)
 
 
 # groups ---------------------------------------------------------------------------------------------------------
 
 
-def _in_groups(release: Release, original: pl.DataFrame, _: Options, known: list[Known]) -> Iterator[Result]:
-    held = _held(release)
-    for claim in protecting(release):
+def _results_of_groups(release: Release, original: pl.DataFrame, known: list[Known]) -> Iterator[Result]:
+    values = _weighed_values(release)
+    for claim in protecting_claims(release):
         attribute = claim.attribute or ""
-        for of in known:
-            if of.dependency.decides != attribute or len(of.dependency.knows) > 1:
+        for one in known:
+            if one.dependency.decides != attribute or len(one.dependency.knows) > 1:
                 continue
-            (x,) = of.dependency.knows
-            secret = values_of(release, original, [attribute])[attribute]
+            (x,) = one.dependency.knows
+            true = original_columns(release, original, [attribute])[attribute]
             if x in claim.adversary:
-                yield _asked(_certain(claim, secret, release.manifest.rows), of)
-            elif x in held and attribute in held:
-                function = _function(release, original, of.dependency)
-                result = _of_rows(claim, secret, held[x], held[attribute], function, attribute)
+                yield _knowing(_certain_result(claim, true, release.manifest.rows), one)
+            elif x in values and attribute in values:
+                function = _function(release, original, one.dependency)
+                result = _result_of_rows(claim, true, values[x], values[attribute], function, attribute)
                 if result is not None:
-                    yield _asked(result, of)
+                    yield _knowing(result, one)
 
 
-def _certain(claim: Claim, secret: pl.Series, rows: int) -> Result:
+def _certain_result(claim: Claim, true: pl.Series, rows: int) -> Result:
     """What is known without any release."""
-    likely = pl.DataFrame({TID: [0], VALUE: secret.head(1), P: [1.0]}) if secret.len() else None
-    asked = pl.DataFrame({TID: [0], VALUE: secret.head(1)})
-    assert likely is not None
-    result = scored(claim, secret, Scores(likely, exact=True), asked, [], False, "known without the release")
-    return replace(result, targets=rows, blind=1.0, promised=None)
+    asked = pl.DataFrame({TID: [0], VALUE: true.head(1)})
+    certain = TargetPosterior(asked.with_columns(pl.lit(1.0).alias(P)), exact=True)
+    result = guess_result(ATTACK.name, claim, true, certain, asked, [], False, "known without the release")
+    return replace(result, targets=rows, prior=1.0, promised=None)
 
 
-class Held(NamedTuple):
+class WeighedValues(NamedTuple):
     """The group of every row, and the values of each group with a weight."""
 
     group: pl.Series
     values: pl.DataFrame
 
 
-def _held(release: Release) -> dict[str, Held]:
+def _weighed_values(release: Release) -> dict[str, WeighedValues]:
     """For each protected attribute the values that rows may have."""
-    tables, found = release.tables, {}
+    tables, by_attribute = release.tables, {}
     for info in release.manifest.tables:
         if info.named("quasi") and not info.named("sensitive"):
             continue
         rows = tables[info.name]
-        if release.kind == "generalized":
+        if release.traits.sensitive_in_rows:
             group = rows[GROUP]
         elif info.named("group"):
-            column = GROUP if release.kind != "sliced" else f"group_{info.name.removeprefix('slice_')}"
+            column = GROUP if not release.traits.has_slices else f"group_{info.name.removeprefix('slice_')}"
             group = tables["quasi"][column]
         else:
             continue
@@ -238,20 +238,21 @@ def _held(release: Release) -> dict[str, Held]:
         else:
             parts = dict.fromkeys(info.names("sensitive"), rows)
         for name, part in parts.items():
-            of = _typed(part[name], release, name)
-            values = part.select(pl.col(GROUP).alias(_KEY), of.alias(VALUE), pl.col("^count$"))
-            found[name] = Held(group, values.group_by(_KEY, VALUE).agg(weight.cast(pl.Float64).alias(P)))
-    return found
+            typed = _read_again(part[name], release, name)
+            values = part.select(pl.col(GROUP).alias(_KEY), typed.alias(VALUE), pl.col("^count$"))
+            weighed = values.group_by(_KEY, VALUE).agg(weight.cast(pl.Float64).alias(P))
+            by_attribute[name] = WeighedValues(group, weighed)
+    return by_attribute
 
 
-def _typed(values: pl.Series, release: Release, name: str) -> pl.Series:
+def _read_again(values: pl.Series, release: Release, name: str) -> pl.Series:
     """Numbers that stand as text read again."""
     number = attributes_of(release)[name].type == "number"
     return values.cast(pl.Float64) if number and values.dtype == pl.String else comparable(values)
 
 
-def _of_rows(
-    claim: Claim, secret: pl.Series, x: Held, s: Held, function: pl.DataFrame, attribute: str
+def _result_of_rows(
+    claim: Claim, true: pl.Series, x: WeighedValues, s: WeighedValues, function: pl.DataFrame, attribute: str
 ) -> Result | None:
     """Rows by their groups of x and of s; each pair of groups once, with its number of rows."""
     pairs = pl.DataFrame({"x": x.group, "s": s.group}).drop_nulls().group_by("x", "s").agg(pl.len().alias("rows"))
@@ -260,7 +261,8 @@ def _of_rows(
     turned = x.values.rename({VALUE: name, P: "\0x"}).join(function, on=name)
     turned = turned.group_by(_KEY, attribute).agg(pl.col("\0x").sum()).rename({attribute: VALUE})
     one = pairs.select(TID, pl.col("x").alias(_KEY))
-    if size(one, turned, [_KEY]) > ROWS or size(pairs.select(pl.col("s").alias(_KEY)), s.values, [_KEY]) > ROWS:
+    beside = pairs.select(pl.col("s").alias(_KEY))
+    if join_size(one, turned, [_KEY]) > ROWS or join_size(beside, s.values, [_KEY]) > ROWS:
         return None
     by_x = one.join(turned, on=_KEY).select(TID, VALUE, "\0x")
     by_s = pairs.select(TID, pl.col("s").alias(_KEY)).join(s.values, on=_KEY).select(TID, VALUE, P)
@@ -270,9 +272,9 @@ def _of_rows(
     if not each.height:
         return None
     worst = each.sort("fewest", "s").row(0, named=True)
-    asked = pl.DataFrame({TID: [0], VALUE: secret.head(1)})
+    asked = pl.DataFrame({TID: [0], VALUE: true.head(1)})
     empty = both.clear().with_columns(pl.col(TID).cast(pl.Int64))
-    result = scored(claim, secret, Scores(empty), asked, [], False, "what is ruled out is impossible; more may be")
+    result = guess_result(ATTACK.name, claim, true, TargetPosterior(empty), asked, [], False, RULED_OUT)
     rows = int(each["rows"].sum())
     success = float((each["top"] * each["rows"]).sum()) / rows
     where = f"group {worst['s']}"

@@ -1,20 +1,21 @@
 """Downcoding: labels that are as narrow as they can be tell the values behind them.
 
-Definition  The narrowest interval [a, b] of a group says that a member has a and a member has b; the narrowest set says
-            that every value in it is somebody's. The attack guesses so for every cell that hides something: of the n
-            cells of a group under one such label, as many are known as the label names values.
+Definition  The narrowest interval [a, b] of a group, of numbers or ordered values, says that a member has a and a
+            member has b; the narrowest set says that every value in it is somebody's. The attack guesses so for every
+            cell that hides something: of the n cells of a group under one such label, as many are known as the label
+            names values.
             cells       the share of hidden cells that are known this way: a guess is right if somebody under all
-                        labels of the group has that value. Blind is the same for values drawn from within an
+                        labels of the group has that value. Prior is the same for values drawn from within an
                         interval, or from the domain of a set.
             singling    a predicate "under the labels of this group, with this value" that fits one person of the
-            out         original exactly. Blind is a predicate with a drawn value.
+            out         original exactly. Prior is a predicate with a drawn value.
 Reference   Cohen: Attacks on Deidentification's Defenses, USENIX Security 2022.
 Exposed     bsgi, mondrian, tp, kaca and all that publish the narrowest label; not incognito, whose labels are given by
             a hierarchy, nor nodes of a tree: those tell that two branches have members, which is not counted here.
 Exact       up to 1,000 groups all of them; above, so many are drawn, and intervals are given. People are looked for
-            under labels, not in groups, so where labels of groups overlap a wrong guess may count as right; the blind
+            under labels, not in groups, so where labels of groups overlap a wrong guess may count as right; the prior
             guess has the same luck.
-Promise     none: no release claims anything about quasi values.
+Promise     none: no release claims anything about quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.auditing.label_boxes import Coded, coded, join_boxes, join_points
+from pluralis.auditing.label_boxes import CodedLabels, coded_labels, join_boxes, join_points
 from pluralis.estimate.label_distribution import is_whole
 from pluralis.kernels.downcoding import count_guesses
 from pluralis.release.manifest import ColumnInfo
@@ -41,7 +42,7 @@ GROUPS = 1_000  # that are looked at
 Ints = npt.NDArray[np.int64]
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """Columns of labels, and a number for each row: those of one number stand under the same labels."""
 
     name: str
@@ -62,18 +63,22 @@ class Downcoding(Attack):
     name: ClassVar[str] = "downcoding"
     title: ClassVar[str] = "values behind the narrowest labels"
     reference: ClassVar[str] = "Cohen 2022"
-    gets: ClassVar[str] = "guesses from labels right ({question})"
+    headline: ClassVar[str] = "guesses from labels right ({question})"
 
     def applies(self, release: Release) -> bool:
-        return any(True for _ in _labelled(release))
+        return any(True for _ in _labeled(release))
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:
-        return [result for labelled in _labelled(release) for result in _attacked(release, labelled, original, options)]
+        return [result for labeled in _labeled(release) for result in _results(release, labeled, original, options)]
 
 
-def _labelled(release: Release) -> Iterator[Labelled]:
+def _labeled(release: Release) -> Iterator[Labeled]:
     """The tables of a release that hold labels."""
-    parts = [("", release)] if release.kind != "multi" else [(part.name, part.release) for part in subtables(release)]
+    parts = (
+        [("", release)]
+        if not release.traits.has_subtables
+        else [(part.name, part.release) for part in subtables(release)]
+    )
     for name, part in parts:
         for info in part.manifest.tables:
             columns = [column for column in info.named("quasi") if not column.exact]
@@ -82,78 +87,86 @@ def _labelled(release: Release) -> Iterator[Labelled]:
                 continue
             by = [GROUP] if GROUP in info.names("group") else [column.name for column in columns]
             group = rows.select(pl.struct(by).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
-            yield Labelled(name, columns, rows, group)
+            yield Labeled(name, columns, rows, group)
 
 
-def _attacked(release: Release, of: Labelled, original: pl.DataFrame, options: Options) -> Iterator[Result]:
-    values = [original_values(original, column, release.manifest) for column in of.columns]
-    numbers, first, sizes = np.unique(of.group, return_index=True, return_counts=True)
+def _results(release: Release, labeled: Labeled, original: pl.DataFrame, options: Options) -> Iterator[Result]:
+    values = [original_values(original, column, release.manifest) for column in labeled.columns]
+    numbers, first, sizes = np.unique(labeled.group, return_index=True, return_counts=True)
     rng = np.random.default_rng(options.seed)
     chosen = np.sort(rng.choice(numbers.size, min(GROUPS, numbers.size), replace=False))
-    one_of, sizes = of.rows[first[chosen]], sizes[chosen]
-    codes = [coded(one_of[c.name], v, c) for c, v in zip(of.columns, values, strict=True)]
+    one_of, sizes = labeled.rows[first[chosen]], sizes[chosen]
+    codes = [coded_labels(one_of[c.name], v, c) for c, v in zip(labeled.columns, values, strict=True)]
     boxes, rows = join_boxes(codes, np.arange(chosen.size))  # each group has a key of its own
     assert boxes.low.shape[0] == chosen.size
     points = join_points(codes, np.zeros(original.height, np.int64))
-    parts = [_guesses(i, *each, one_of, rng) for i, each in enumerate(zip(of.columns, codes, values, strict=True))]
+    parts = [_guesses(i, *each, one_of, rng) for i, each in enumerate(zip(labeled.columns, codes, values, strict=True))]
     true, drawn = (Guesses(*(np.concatenate(x) for x in zip(*some, strict=True))) for some in zip(*parts, strict=True))
-    found, luck = (_counted(points.codes, boxes, guesses, rows) for guesses in (true, drawn))
-    hides = np.array([_hides(code, one_of[c.name]) for c, code in zip(of.columns, codes, strict=True)])
+    hits, luck = (_people_with_guess(points.codes, boxes, guesses, rows) for guesses in (true, drawn))
+    hides = np.array([_hides(code, one_of[c.name]) for c, code in zip(labeled.columns, codes, strict=True)])
     cells = int((hides * sizes).sum())
     sampled = chosen.size < numbers.size
-    where = f" in {of.name}" if of.name else ""
-    known, by_chance = (_cells(guesses, counts, sizes) for guesses, counts in ((true, found), (drawn, luck)))
-    yield _result(f"hidden quasi cells{where}", cells, known / max(cells, 1), by_chance / max(cells, 1), sampled, of)
-    alone, alone_by_chance = ((counts == 1).sum() / max(counts.size, 1) for counts in (found, luck))
+    where = f" in {labeled.name}" if labeled.name else ""
+    known, by_chance = (_cells(guesses, counts, sizes) for guesses, counts in ((true, hits), (drawn, luck)))
+    yield _result(
+        f"hidden quasi-identifiers{where}", cells, known / max(cells, 1), by_chance / max(cells, 1), sampled, labeled
+    )
+    alone, alone_by_chance = ((counts == 1).sum() / max(counts.size, 1) for counts in (hits, luck))
     question = f"a person under the labels of a group{where} and one value"
-    yield _result(question, found.size, float(alone), float(alone_by_chance), sampled, of)
+    yield _result(question, hits.size, float(alone), float(alone_by_chance), sampled, labeled)
 
 
-def _result(question: str, targets: int, success: float, blind: float, sampled: bool, of: Labelled) -> Result:
-    ends = bounds(success, targets, sampled)
+def _result(question: str, targets: int, success: float, prior: float, sampled: bool, labeled: Labeled) -> Result:
     return Result(
         attack=Downcoding.name,
         question=question,
         targets=targets,
         sampled=sampled,
         success=success,
-        low=ends["low"],
-        high=ends["high"],
-        blind=blind,
-        adversary=tuple(column.name for column in of.columns),
+        **bounds(success, targets, sampled),
+        prior=prior,
+        adversary=tuple(column.name for column in labeled.columns),
         note=None if targets else "no label hides a value",
     )
 
 
-def _hides(code: Coded, labels: pl.Series) -> npt.NDArray[np.bool_]:
+def _hides(code: CodedLabels, labels: pl.Series) -> npt.NDArray[np.bool_]:
     """Whether the label of each group stands for several values, as far as it can be told."""
     several = code.high[code.label] > code.low[code.label]
     return np.asarray(several | (labels == ALL).fill_null(False).to_numpy())
 
 
 def _guesses(
-    at: int, column: ColumnInfo, code: Coded, values: pl.Series, one_of: pl.DataFrame, rng: np.random.Generator
+    number: int,
+    column: ColumnInfo,
+    code: CodedLabels,
+    values: pl.Series,
+    one_of: pl.DataFrame,
+    rng: np.random.Generator,
 ) -> tuple[Guesses, Guesses]:
     """What the labels of a column say somebody has, and as many values drawn from within them."""
     labels = one_of[column.name]
     if column.type == "number":
-        return _ends(at, column, values, labels, rng)
+        return _ends(number, column, values, labels, rng)
+    if column.ordered:
+        return _ends_in_order(number, code, labels, rng)
     if column.hierarchy is not None:
         nothing = Guesses(*(np.empty(0, np.int64) for _ in range(3)))
         return nothing, nothing
-    held = np.diff(code.starts)[code.label]
-    several = np.flatnonzero(held > 1)
-    box = np.repeat(several, held[several])
+    members = np.diff(code.starts)[code.label]
+    several = np.flatnonzero(members > 1)
+    box = np.repeat(several, members[several])
     begin = code.starts[code.label[several]]
-    place = np.repeat(begin - np.cumsum(held[several]) + held[several], held[several]) + np.arange(box.size)
+    first = begin - np.cumsum(members[several]) + members[several]
+    place = np.repeat(first, members[several]) + np.arange(box.size)
     size = int(code.value.max(initial=0)) + 1
     drawn = rng.integers(0, size, box.size)
-    column_of = np.full(box.size, at)
+    column_of = np.full(box.size, number)
     return Guesses(box, column_of, code.members[place].astype(np.int64)), Guesses(box, column_of, drawn)
 
 
 def _ends(
-    at: int, column: ColumnInfo, values: pl.Series, labels: pl.Series, rng: np.random.Generator
+    number: int, column: ColumnInfo, values: pl.Series, labels: pl.Series, rng: np.random.Generator
 ) -> tuple[Guesses, Guesses]:
     domain = np.unique(values.cast(pl.Float64).fill_null(-np.inf).to_numpy())  # as boxes.coded numbers them
     ends = interval_ends(labels.set(labels == ALL, None), (0, 0))
@@ -167,10 +180,22 @@ def _ends(
         drawn = domain[
             np.minimum(begin + (rng.random((2, box.size)) * (end - begin)).astype(np.int64), domain.size - 1)
         ]
-    both, column_of = np.concatenate([box, box]), np.full(2 * box.size, at)
-    told = (_code(domain, values_) for values_ in (np.concatenate([low, high]), drawn.ravel()))
-    one, other = (Guesses(both, column_of, code) for code in told)
+    both, column_of = np.concatenate([box, box]), np.full(2 * box.size, number)
+    codes = (_code(domain, ends_or_drawn) for ends_or_drawn in (np.concatenate([low, high]), drawn.ravel()))
+    one, other = (Guesses(both, column_of, code) for code in codes)
     return one, other
+
+
+def _ends_in_order(
+    number: int, code: CodedLabels, labels: pl.Series, rng: np.random.Generator
+) -> tuple[Guesses, Guesses]:
+    """The two ends of intervals of ordered values, and two values drawn from within each."""
+    low, high = code.low[code.label].astype(np.int64), code.high[code.label].astype(np.int64)
+    box = np.flatnonzero((high > low) & (labels != ALL).fill_null(False).to_numpy())
+    low, high = low[box], high[box]
+    drawn = low + (rng.random((2, box.size)) * (high - low + 1)).astype(np.int64)
+    both, column_of = np.concatenate([box, box]), np.full(2 * box.size, number)
+    return Guesses(both, column_of, np.concatenate([low, high])), Guesses(both, column_of, drawn.ravel())
 
 
 def _code(domain: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> Ints:
@@ -179,7 +204,7 @@ def _code(domain: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> I
     return np.where(domain[place] == values, place, -1).astype(np.int64)
 
 
-def _counted(codes: npt.NDArray[np.int32], boxes, guesses: Guesses, rows: Ints) -> Ints:  # type: ignore[no-untyped-def]
+def _people_with_guess(codes: npt.NDArray[np.int32], boxes, guesses: Guesses, rows: Ints) -> Ints:  # type: ignore[no-untyped-def]
     """How many people under the labels have the value of each guess."""
     order = np.argsort(guesses.box, kind="stable")
     first = np.searchsorted(guesses.box[order], np.arange(rows.size + 1))

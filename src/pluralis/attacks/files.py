@@ -1,6 +1,6 @@
 """Order and metadata: what files tell by how they are written, whatever their cells hold.
 
-Reference  THREATS.md, "Files leak more than algorithms": two tables stably sorted by group re-link 99.9 % of rows.
+Reference  Files leak more than algorithms: two tables stably sorted by group re-link 99.9 % of rows.
 Definition positions  the i-th row of a group is guessed to have the group's i-th value, or, in another try, the i-th
                       from the end; the i-th rows of two tables without groups to be one person's. Chance is how often
                       a value of the group, drawn at random, is right.
@@ -33,12 +33,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.group_values import values_of
+from pluralis.attacks.adversary.candidate_rows import BOX, CLASS, CandidateRows
+from pluralis.attacks.adversary.group_values import value_series
 from pluralis.attacks.adversary.parquet_footers import named_in, words_in
-from pluralis.attacks.adversary.posterior import BOX, CLASS, PAIRS, Cells, Cover, Said, View, chance_of_right, said_by
+from pluralis.attacks.adversary.posterior import PAIRS, Guesses, Posterior, guess_likeliest
+from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, published_values
 from pluralis.attacks.base import Attack, Options, Result, bounds
 from pluralis.errors import PluralisError
-from pluralis.estimate.group_counts import Coded
+from pluralis.estimate.group_counts import CodedColumns
 from pluralis.kernels.expect import HANDED_OUT
 from pluralis.kernels.order import stable_order
 from pluralis.release.manifest import MANIFEST, ColumnInfo, TableInfo
@@ -59,7 +61,7 @@ class Files(Attack):
 
     name = "files"
     title = "order and metadata of the files"
-    reference = "THREATS.md, files leak more than algorithms"
+    reference = "what an algorithm hides, the order of a file may tell"
     quick = False
 
     def applies(self, release: Release) -> bool:
@@ -80,16 +82,14 @@ def _result(question: str, right: float, chance: float, targets: int, leaks: boo
     error = math.sqrt(max(chance * (1 - chance), 1e-12) / max(1, targets))
     breach = leaks and right > chance + SURE * error
     sampled = bool(more.pop("sampled", False))
-    ends = bounds(right, targets, sampled)
     return Result(
         attack=ATTACK.name,
         question=question,
         targets=targets,
         sampled=sampled,
         success=right,
-        low=ends["low"],
-        high=ends["high"],
-        blind=chance,
+        **bounds(right, targets, sampled),
+        prior=chance,
         promised=chance if breach else None,
         worst=right if breach else None,
         **more,  # type: ignore[arg-type]
@@ -101,95 +101,92 @@ def _result(question: str, right: float, chance: float, targets: int, leaks: boo
 
 def _positions(release: Release, original: pl.DataFrame, options: Options) -> Iterator[Result]:
     """Rows of one table linked with values of another by where they stand in their group."""
-    if release.kind in ("candidates", "generalized"):
+    if release.traits.lists_values or release.traits.sensitive_in_rows:
         return  # there rows and values stand in one table
     unordered = {info.name for info in release.manifest.tables if not in_canonical_order(release.tables[info.name])}
     targets = options.targets(original.height)
-    for said in [*said_by(release, sets=False, merged=False), *_side_by_side(release)]:
-        true = said.truth(original)[targets]
-        ways = [positions(said, backwards=backwards) for backwards in (False, True)]
+    for published in [*published_values(release, sets=False, merged=False), *_side_by_side(release)]:
+        true = published.true_codes(original)[targets]
+        ways = [shares_by_position(published, backwards=backwards) for backwards in (False, True)]
         if not bool((ways[0].end > ways[0].begin).any()):
             continue
-        right, reached = max(_guessed(View.of(said, said.quasi, cells), original, targets, true) for cells in ways)
-        chance = np.bincount(said.of_row, minlength=said.starts.size - 1) * said.squares
-        own = sorted(name for name in unordered if not said.table or name.split("_")[0] in said.table.split(" and "))
+        every = [Posterior(published, published.quasi, shares).of_people(original, targets) for shares in ways]
+        best = max((guess_likeliest(way, true) for way in every), key=_success_first)
+        chance = published.group_rows * published.squares
+        tables = published.table.split(" and ")
+        own = sorted(name for name in unordered if not published.table or name.split("_")[0] in tables)
+        where = f" in {published.table}" if published.table else ""
         yield _result(
-            f"{said.attribute}, by the place of rows and values{f' in {said.table}' if said.table else ''}",
-            right,
-            float(chance.sum() / max(1, said.of_row.size)),
-            reached,
+            f"{published.attribute}, by the place of rows and values{where}",
+            best.success,
+            float(chance.sum() / max(1, published.group_of.size)),
+            best.targets,
             bool(own),
-            attribute=said.attribute,
-            adversary=tuple(said.quasi),
+            attribute=published.attribute,
+            adversary=tuple(published.quasi),
             sampled=targets.size < original.height,
             witness=own[0] if own else None,
             note=None if own else "rows are in canonical order: what is right beyond chance comes from values alone",
         )
 
 
-def _side_by_side(release: Release) -> Iterator[Said]:
+def _success_first(guesses: Guesses) -> tuple[float, int]:
+    return guesses.success, guesses.targets
+
+
+def _side_by_side(release: Release) -> Iterator[PublishedValues]:
     """Two tables of a `multi` release as if their rows stood side by side: one shows a protected attribute."""
-    parts = subtables(release) if release.kind == "multi" else []
+    parts = subtables(release) if release.traits.has_subtables else []
     for one, other in permutations(parts, 2):
-        for name in _shown(other):
+        for name in _protected_as_they_are(other):
             rows = one.release.tables[one.rows.name]
             infos = {column.name: column for column in one.rows.named("quasi")}
             if name in one.attributes or not infos or not all(info.exact for info in infos.values()):
                 continue
             (info,) = (c for c in other.rows.columns if c.name == name)
-            values = Coded.of({name: other.release.tables[other.rows.name][name]}, {name: info})
-            yield Said(
+            values = CodedColumns.from_series({name: other.release.tables[other.rows.name][name]}, {name: info})
+            yield PublishedValues(
                 table=f"{one.name} and {other.name}",
                 info=info,
                 manifest=release.manifest,
                 shown=rows.select(*infos),
                 infos=infos,
-                of_row=np.zeros(rows.height, np.int32),
+                group_of=np.zeros(rows.height, np.int32),
                 starts=np.array([0, rows.height]),
                 code=values.codes[0],
                 count=np.ones(rows.height),
-                told=np.full(1, HANDED_OUT, np.uint8),
-                values=values_of(values.columns[name], info),
+                handing=np.full(1, HANDED_OUT, np.uint8),
+                values=value_series(values.columns[name], info),
             )
 
 
-def _shown(part: Subtable) -> list[str]:
+def _protected_as_they_are(part: Subtable) -> list[str]:
     """The protected attributes that a table has as they are, row by row."""
     exact = [column.name for column in part.rows.columns if column.exact]
-    return [name for name in part.release.manifest.parameters.get("l", {}) if name in exact]
+    return [name for name in part.release.manifest.parameters.l if name in exact]
 
 
-def positions(said: Said, *, backwards: bool) -> Cells:
+def shares_by_position(published: PublishedValues, *, backwards: bool) -> RowShares:
     """Each row says the value that stands where it stands in its group; nothing where numbers differ."""
-    groups = said.starts.size - 1
-    whole = np.rint(said.count).astype(np.int64)
-    sizes = np.bincount(said.of_row, minlength=groups)
-    held = np.bincount(said.of_entry, whole, groups).astype(np.int64)
-    whole[(held != sizes)[said.of_entry]] = 0  # weights, not numbers of rows
-    slots = np.repeat(np.arange(said.code.size), whole)  # an entry for each value, in their order
+    groups, rows = published.starts.size - 1, published.group_of.size
+    whole = np.rint(published.count).astype(np.int64)
+    sizes = published.group_rows
+    values = np.bincount(published.entry_group, whole, groups).astype(np.int64)
+    whole[(values != sizes)[published.entry_group]] = 0  # weights, not numbers of rows
+    slots = np.repeat(np.arange(published.code.size), whole)  # an entry for each value, in their order
     if not slots.size:
-        return Cells(np.zeros(said.of_row.size, np.int64), np.zeros(said.of_row.size, np.int64), said.code, said.count)
-    held = np.where(held == sizes, held, 0)
-    order = stable_order(said.of_row, groups)
-    group = said.of_row[order]
+        return RowShares(np.zeros(rows, np.int64), np.zeros(rows, np.int64), published.code, published.count)
+    values = np.where(values == sizes, values, 0)
+    order = stable_order(published.group_of, groups)
+    group = published.group_of[order]
     place = np.arange(order.size) - (np.cumsum(sizes) - sizes)[group]
     place = sizes[group] - 1 - place if backwards else place
-    same = held[group] == sizes[group]
-    at = np.minimum((np.cumsum(held) - held)[group] + place, max(0, slots.size - 1))
+    same = values[group] == sizes[group]
+    slot = np.minimum((np.cumsum(values) - values)[group] + place, max(0, slots.size - 1))
     begin, end = np.zeros(order.size, np.int64), np.zeros(order.size, np.int64)
-    begin[order] = slots[at]
-    end[order] = slots[at] + same
-    return Cells(begin, end, said.code, np.ones(said.code.size))
-
-
-def _guessed(view: View, original: pl.DataFrame, targets: Ints, truth: npt.NDArray[np.int32]) -> tuple[float, int]:
-    """(the share of people whose rows were found that are guessed right, how many these are)."""
-    right, reached = 0.0, 0
-    for part, beliefs, _ in view.beliefs(original, targets):
-        found = beliefs.any(axis=1)
-        right += float(chance_of_right(beliefs, truth[part])[found].sum())
-        reached += int(found.sum())
-    return right / max(1, reached), reached
+    begin[order] = slots[slot]
+    end[order] = slots[slot] + same
+    return RowShares(begin, end, published.code, np.ones(published.code.size))
 
 
 # numbers ------------------------------------------------------------------------------------------------------------
@@ -201,8 +198,8 @@ def _numbers(release: Release, original: pl.DataFrame, options: Options) -> Iter
     for info in quasi:
         rows, columns = release.tables[info.name], info.names("group")
         for name in columns:
-            at, number = _groups_of_people(release, info, name, original, options)
-            yield from _concordance(f"{name} of {info.name}, by the order of the original", at, number)
+            place, number = _groups_of_people(release, info, name, original, options)
+            yield from _concordance(f"{name} of {info.name}, by the order of the original", place, number)
         for name in columns[1:]:
             both = rows.select(columns[0], name).drop_nulls()
             yield from _concordance(f"{name} by {columns[0]}", both[name].to_numpy(), both[columns[0]].to_numpy())
@@ -216,20 +213,22 @@ def _groups_of_people(
     if rows[group].n_unique() < FEW:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     targets = replace(options, sample=min(options.sample, ENDS)).targets(original.height)
-    cover = Cover.of(rows, info.named("quasi"), original[targets], release.manifest)
-    groups = pl.DataFrame({BOX: cover.box_of, "number": rows[group]}).unique()
-    found = pl.concat([part.pairs.join(groups, on=BOX).unique([CLASS, "number"]) for part in cover.around(PAIRS)])
-    people = pl.DataFrame({CLASS: cover.number, "at": targets})
-    one = people.join(found.filter(pl.col(CLASS).is_unique()), on=CLASS, maintain_order="left")
-    return one["at"].to_numpy(), one["number"].to_numpy()
+    candidates = CandidateRows.by_columns(rows, info.named("quasi"), original[targets], release.manifest)
+    groups = pl.DataFrame({BOX: candidates.box_of, "number": rows[group]}).unique()
+    coverings = candidates.coverings(PAIRS)
+    possible = pl.concat([part.pairs.join(groups, on=BOX).unique([CLASS, "number"]) for part in coverings])
+    people = pl.DataFrame({CLASS: candidates.class_of, "place": targets})
+    one = people.join(possible.filter(pl.col(CLASS).is_unique()), on=CLASS, maintain_order="left")
+    return one["place"].to_numpy(), one["number"].to_numpy()
 
 
-def _concordance(question: str, at: Ints, number: Ints) -> Iterator[Result]:
+def _concordance(question: str, place: Ints, number: Ints) -> Iterator[Result]:
     """How often the smaller of two numbers comes first, groups taken at their mean place."""
-    groups = pl.DataFrame({"number": number, "at": at}).group_by("number").agg(pl.col("at").mean()).sort("number")
-    if groups.height < FEW or groups["at"].n_unique() < 2:
+    people = pl.DataFrame({"number": number, "place": place})
+    groups = people.group_by("number").agg(pl.col("place").mean()).sort("number")
+    if groups.height < FEW or groups["place"].n_unique() < 2:
         return
-    ranks = groups["at"].rank().to_numpy()
+    ranks = groups["place"].rank().to_numpy()
     rho = float(np.corrcoef(np.arange(ranks.size), ranks)[0, 1])
     agree = 0.5 + abs(math.asin(rho)) / math.pi  # of normal places; exact at 0 and 1
     result = _result(question, agree, 0.5, groups.height, False)
@@ -243,7 +242,7 @@ def _concordance(question: str, at: Ints, number: Ints) -> Iterator[Result]:
 
 def _sets(release: Release, original: pl.DataFrame) -> Iterator[Result]:
     """The true value guessed by its place in a set."""
-    if release.kind != "candidates":
+    if not release.traits.lists_values:
         return
     info = next(iter(release.manifest.tables))
     rows, columns = release.tables[info.name], [c for c in info.named("quasi") if c.exact]
@@ -256,8 +255,8 @@ def _sets(release: Release, original: pl.DataFrame) -> Iterator[Result]:
         true = _text(original_values(original, column, release.manifest).gather(place[known]))
         size = int(sets.list.len()[0])
         right = [float((_text(sets.list.get(i)) == true).mean() or 0.0) for i in range(size)]  # type: ignore[arg-type]
-        values = release.manifest.parameters.get("addition", {}).get(column.name, {}).get("values", [])
-        in_order = _in_order(rows[column.name], values)
+        drawn = release.manifest.parameters.addition.get(column.name)
+        in_order = _in_order(rows[column.name], drawn.values if drawn else ())
         yield _result(
             f"{column.name}, by its place in the set",
             max(right),
@@ -293,13 +292,13 @@ def _places(rows: pl.DataFrame, columns: Sequence[ColumnInfo], original: pl.Data
     if not columns:
         return np.full(rows.height, -1, np.int64)
     names = [f"{i}" for i in range(len(columns))]
-    mine = pl.DataFrame({n: _text(rows[c.name]) for n, c in zip(names, columns, strict=True)})
+    published = pl.DataFrame({n: _text(rows[c.name]) for n, c in zip(names, columns, strict=True)})
     true = [original_values(original, c, release.manifest) for c in columns]
     people = pl.DataFrame({n: _text(values) for n, values in zip(names, true, strict=True)}).with_row_index("at")
     alone = people.filter(pl.struct(names).is_unique())
-    mine = mine.with_columns(pl.struct(names).is_unique().alias("alone"))
-    found = mine.join(alone, on=names, how="left", nulls_equal=True, maintain_order="left")
-    return found.select(pl.when("alone").then("at").cast(pl.Int64).fill_null(-1)).to_series().to_numpy()
+    published = published.with_columns(pl.struct(names).is_unique().alias("alone"))
+    placed = published.join(alone, on=names, how="left", nulls_equal=True, maintain_order="left")
+    return placed.select(pl.when("alone").then("at").cast(pl.Int64).fill_null(-1)).to_series().to_numpy()
 
 
 # index --------------------------------------------------------------------------------------------------------------
@@ -316,11 +315,11 @@ def _indices(release: Release, original: pl.DataFrame, options: Options) -> Iter
             if numbers is None or numbers.null_count() or rows.height < 2 or not _counts_up(numbers):
                 continue
             place = _places(rows, columns, original, release)
-            if not (place >= 0).any():  # no quasi values to check it by; those that are there are
+            if not (place >= 0).any():  # no quasi-identifiers to check it by; those that are there are
                 place = _places(rows, [c for c in info.columns if c.name in original.columns], original, release)
             sure = np.flatnonzero(place >= 0)
-            found = [numbers.to_numpy()[sure] - base == place[sure] for base in (0, 1)]
-            right, chance = max(float(same.sum()) for same in found) / max(1, sure.size), 1 / max(2, original.height)
+            hits = [float((numbers.to_numpy()[sure] - base == place[sure]).sum()) for base in (0, 1)]
+            right, chance = max(hits) / max(1, sure.size), 1 / max(2, original.height)
             if right > chance:
                 question = f"the row of the original, by {name} of {info.name}"
                 yield _result(question, right, chance, sure.size, True, witness=f"column {name}")
@@ -340,7 +339,7 @@ def _maybe_number(values: pl.Series) -> bool:
 
 
 def _counts_up(numbers: pl.Series) -> bool:
-    """Whether these are different numbers without wide gaps, as places in a table are: some rows may be left out."""
+    """Whether these are different numbers without wide gaps, as places in a table are: some rows may be suppressed."""
     return numbers.n_unique() == numbers.len() and int(numbers.max()) - int(numbers.min()) < 2 * numbers.len()  # type: ignore[arg-type]
 
 
@@ -367,8 +366,8 @@ def _names(release: Release, original: pl.DataFrame, options: Options) -> Iterat
         except (pl.exceptions.PolarsError, OSError) as error:
             raise PluralisError(f"{path.name} cannot be read: {error}. Ask for the release again.") from None
         for where, entries in named_in(path, rows):
-            found = _texts(entries)
-            leaked = found.filter(found.is_in(hidden.implode()))
+            texts = _texts(entries)
+            leaked = texts.filter(texts.is_in(hidden.implode()))
             if leaked.len():
                 yield _leak(f"{path.name}: {where}", leaked.len(), hidden.len())
         words = _inside(words_in(path), hidden)
@@ -376,8 +375,8 @@ def _names(release: Release, original: pl.DataFrame, options: Options) -> Iterat
             yield _leak(f"{path.name}: metadata", words, hidden.len())
 
 
-def _leak(where: str, found: int, hidden: int) -> Result:
-    share = found / hidden
+def _leak(where: str, named: int, hidden: int) -> Result:
+    share = named / hidden
     return Result(
         attack=ATTACK.name,
         question=f"values that are not published, named in {where}",
@@ -386,11 +385,11 @@ def _leak(where: str, found: int, hidden: int) -> Result:
         success=share,
         low=share,
         high=share,
-        blind=0.0,
+        prior=0.0,
         promised=0.0,
         worst=1.0,
         witness=where,
-        note=f"{found:,} values of the original are named that no table shows",
+        note=f"{named:,} values of the original are named that no table shows",
     )
 
 
@@ -419,34 +418,34 @@ def _domain_texts(release: Release) -> pl.Series:
 
 def _manifest_texts(release: Release) -> pl.Series:
     """Every text of the manifest: what is named there is published."""
-    found: list[str] = []
+    texts: list[str] = []
 
     def walk(part: object) -> None:
         if isinstance(part, str):
-            found.append(part)
+            texts.append(part)
         elif isinstance(part, dict):
             for key, value in part.items():
-                found.append(str(key))
+                texts.append(str(key))
                 walk(value)
         elif isinstance(part, list):
             for value in part:
                 walk(value)
 
     walk(json.loads(release.manifest.to_json()))
-    return _texts(pl.Series(found, dtype=pl.String))
+    return _texts(pl.Series(texts, dtype=pl.String))
 
 
 _WORD = re.compile(r"\w+")
 PHRASE = 8  # words of a text that is looked for
 
 
-def _inside(told: str, hidden: pl.Series) -> int:
+def _inside(text: str, hidden: pl.Series) -> int:
     """How many of some texts stand in another as words: those of three or more characters, letters among them."""
-    words = [(word.start(), word.end()) for word in _WORD.finditer(told)]
-    spans = {told[begin:end] for i, (begin, _) in enumerate(words) for _, end in words[i : i + PHRASE]}
-    found = _texts(pl.Series(sorted(spans), dtype=pl.String))
-    found = found.filter((found.str.len_chars() >= 3) & found.str.contains(r"\p{L}"))
-    return int(found.is_in(hidden.implode()).sum())
+    words = [(word.start(), word.end()) for word in _WORD.finditer(text)]
+    spans = {text[begin:end] for i, (begin, _) in enumerate(words) for _, end in words[i : i + PHRASE]}
+    phrases = _texts(pl.Series(sorted(spans), dtype=pl.String))
+    phrases = phrases.filter((phrases.str.len_chars() >= 3) & phrases.str.contains(r"\p{L}"))
+    return int(phrases.is_in(hidden.implode()).sum())
 
 
 ATTACK = Files()

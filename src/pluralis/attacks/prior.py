@@ -3,10 +3,10 @@
 Definition  A row publishes a set R that was drawn with a probability P(R | v), known by the design. Whoever takes
             s(v) for how common values are believes v with s(v) P(R | v) / sum over R of the same. Three questions: with
             the shares of the whole table, as a calibrated design states them or as all sets together show them; with
-            the shares among people who are alike (`cell`: each quasi value that enough rows share, the largest kinds
-            of people first), learnt from their sets alone by expectation and maximisation; and, where something is
-            promised of it and no row was left out, with the true shares of the original. `success` is how often the
-            likeliest value is right, over the rows that a person may be. `worst` of the first is the claim's own
+            the shares among people who are alike (`cell`: each quasi-identifier that enough rows share, the largest
+            kinds of people first), learned from their sets alone by expectation and maximization; and, where something
+            is promised of it and no row was suppressed, with the true shares of the original. `success` is how often
+            the likeliest value is right, over the rows that a person may be. `worst` of the first is the claim's own
             measure: by stated shares exactly 1/l; where nothing is stated, what is likely beyond doubt (4.5 standard
             errors). `worst` of the second is the best guess, on average, in the most telling kind of people; of the
             third, the largest posterior in any published set.
@@ -26,17 +26,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.group_values import SHARE, View, codes_of, core_of, secrets_of, views, weighed
-from pluralis.attacks.adversary.posterior import BOX, CLASS
-from pluralis.attacks.adversary.questions import VALUE, Guessed, Question, Targets, blind_guess, quasi_of
+from pluralis.attacks.adversary.candidate_rows import one_spelling, shared_codes
+from pluralis.attacks.adversary.group_values import GroupValues, TableView, set_posteriors, set_values, table_views
+from pluralis.attacks.adversary.knowledge import Question, prior_guess, quasi_identifiers, sensitive_attributes
+from pluralis.attacks.adversary.posterior import Guesses, Targets
 from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.auditing.drawn_sets import DrawnSets
 from pluralis.auditing.kinds.candidates import best_guess
 from pluralis.estimate import estimator_of
 from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.grouping.addition import Design, different, likeliest, posteriors
 from pluralis.release.attributes import attributes_of
 from pluralis.release.original import original_values
-from pluralis.release.release import GROUP, Release
+from pluralis.release.release import Release
 from pluralis.table.labels import number_text
 
 ROWS = 50_000  # in which people who are alike are looked for
@@ -50,7 +52,7 @@ Sets = npt.NDArray[np.int32]
 class Cell(NamedTuple):
     """People who are alike, by the rows of the release, and the shares of values that their sets make likeliest."""
 
-    told: str
+    words: str
     rows: npt.NDArray[np.int64]
     shares: npt.NDArray[np.float64]
     average: float  # how often the best guess is right, if the shares are
@@ -60,18 +62,18 @@ class Prior(Attack):
     name: ClassVar[str] = "prior"
     title: ClassVar[str] = "non-uniform prior: how common the values of a set are"
     reference: ClassVar[str] = "Sei and Ohsuga 2014"
-    gets: ClassVar[str] = "people's {attribute} guessed right by what people who are alike have"
+    headline: ClassVar[str] = "people's {attribute} guessed right by what people who are alike have"
 
     def applies(self, release: Release) -> bool:
-        return release.kind == "candidates"
+        return release.traits.lists_values
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> list[Result]:
         estimator = estimator_of(release)
         assert isinstance(estimator, Candidates)
-        (view,) = views(release, quasi_of(release))
+        (view,) = table_views(release, quasi_identifiers(release))
         targets = Targets(view, original, options)
         results = []
-        for name in secrets_of(release):
+        for name in sensitive_attributes(release):
             drawn = estimator.drawn[name]
             results.append(self._overall(targets, name, drawn.sets, drawn.design, original))
             cells = list(_cells(view, drawn.sets, drawn.design))
@@ -83,73 +85,71 @@ class Prior(Attack):
 
     def _overall(self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame) -> Result:
         release = targets.view.release
-        question = Question(name, tuple(quasi_of(release)), (), _promised(release, name))
+        question = Question(name, tuple(quasi_identifiers(release)), (), _promised(release, name))
         guess = targets.guess(question)
-        found = best_guess(sets, design)
-        stated = design.counts is not None and found.least <= design.bound
+        best = best_guess(sets, DrawnSets.stated(release.manifest.parameters.addition[name], design.l))
+        stated = design.counts is not None and best.least <= design.bound
         if stated:
             worst, note = 1 / design.l, "by the stated shares"
         else:
-            worst = found.least if question.promised is not None else found.share
-            note = f"by the shares that the sets show about {found.share:.3g}, no less than {found.least:.3g}"
-        members = ", ".join(_text(design, member) for member in found.members)
-        said = f"{question}, and how common each value is"
-        told = {"worst": worst, "witness": f"the set {members}", "note": note}
-        return self._result(said, question, guess, blind_guess(release, original, name), **told)
+            worst = best.least if question.promised is not None else best.share
+            note = f"by the shares that the sets show about {best.share:.3g}, no less than {best.least:.3g}"
+        members = ", ".join(_text(design, member) for member in best.members)
+        words = f"{question}, and how common each value is"
+        measured = {"worst": worst, "witness": f"the set {members}", "note": note}
+        return self._result(words, question, guess, prior_guess(release, original, name), **measured)
 
     def _alike(
         self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame, cells: list[Cell]
     ) -> Result:
         """Everybody by the most telling kind of people that the person is of."""
         release = targets.view.release
-        likely = weighed(sets, design)
+        likely = set_posteriors(sets, design)
         sure = np.zeros(len(sets))
         for cell in sorted(cells, key=lambda cell: cell.average):
             better = cell.rows[sure[cell.rows] < cell.average]
             likely[better] = posteriors(sets[better].astype(np.int64), cell.shares, design.weight)
             sure[better] = cell.average
         top = max(cells, key=lambda cell: cell.average)
-        question = Question(name, tuple(quasi_of(release)), (), None)
-        guess = targets.scored(question, _believed(targets, name, sets, likely, design))
-        said = f"{question}, and what people who are alike have"
-        note = f"learnt from the sets of {len(cells):,} kinds of people; `worst` is the average of one kind"
-        told = {"worst": top.average, "witness": top.told, "note": note}
-        return self._result(said, question, guess, blind_guess(release, original, name), **told)
+        question = Question(name, tuple(quasi_identifiers(release)), (), None)
+        guess = targets.guess(question, _values_by(targets.view, name, sets, likely, design))
+        words = f"{question}, and what people who are alike have"
+        note = f"learned from the sets of {len(cells):,} kinds of people; `worst` is the average of one kind"
+        measured = {"worst": top.average, "witness": top.words, "note": note}
+        return self._result(words, question, guess, prior_guess(release, original, name), **measured)
 
     def _known(self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame) -> Result:
         """Everybody by how many rows of the original hold each value."""
         release = targets.view.release
         info, domain = attributes_of(release)[name], targets.view.domain(name)
-        held = domain.codes(original_values(original, info, release.manifest), info).to_numpy()
+        true = domain.codes(original_values(original, info, release.manifest), info).to_numpy()
         places = domain.codes(design.series, info).to_numpy()
-        shares = np.bincount(held, minlength=int(places.max()) + 1)[places] / max(1, held.size)
+        shares = np.bincount(true, minlength=int(places.max()) + 1)[places] / max(1, true.size)
         every, _ = different(sets, design.m)
         likely = posteriors(every, shares, design.weight)
         row, _ = np.unravel_index(int(likely.argmax()), likely.shape)
         bounds_of = [c.bound for c in release.manifest.claims if c.attribute == name and c.bound is not None]
-        question = Question(name, tuple(quasi_of(release)), (), min(bounds_of, default=None))
-        mine = posteriors(sets.astype(np.int64), shares, design.weight)
-        guess = targets.scored(question, _believed(targets, name, sets, mine, design))
+        question = Question(name, tuple(quasi_identifiers(release)), (), min(bounds_of, default=None))
+        by_row = posteriors(sets.astype(np.int64), shares, design.weight)
+        guess = targets.guess(question, _values_by(targets.view, name, sets, by_row, design))
         witness = f"the set {', '.join(_text(design, member) for member in every[row].tolist())}"
-        told = {"worst": float(likely.max()), "witness": witness, "note": "by the shares of the original"}
-        said = f"{question}, and how many rows hold each value"
-        return self._result(said, question, guess, blind_guess(release, original, name), **told)
+        measured = {"worst": float(likely.max()), "witness": witness, "note": "by the shares of the original"}
+        words = f"{question}, and how many rows hold each value"
+        return self._result(words, question, guess, prior_guess(release, original, name), **measured)
 
-    def _result(self, said: str, question: Question, guess: Guessed, blind: float, **told: Any) -> Result:
-        ends = bounds(guess.success, guess.targets, guess.sampled)
+    def _result(self, words: str, question: Question, guess: Guesses, prior: float, **measured: Any) -> Result:
         return Result(
             attack=self.name,
-            question=said,
+            question=words,
             attribute=question.attribute,
             adversary=question.adversary,
             targets=guess.targets,
             sampled=guess.sampled,
             success=guess.success,
-            low=ends["low"],
-            high=ends["high"],
-            blind=blind,
+            **bounds(guess.success, guess.targets, guess.sampled),
+            prior=prior,
             promised=question.promised,
-            **told,
+            **measured,
         )
 
 
@@ -158,35 +158,29 @@ def _promised(release: Release, name: str) -> float | None:
     return min(bounds_of, default=None)
 
 
-def _cells(view: View, sets: Sets, design: Design) -> Iterator[Cell]:
-    """Kinds of people by each quasi column, and by all, that have rows enough."""
+def _cells(view: TableView, sets: Sets, design: Design) -> Iterator[Cell]:
+    """Kinds of people by each quasi-identifier, and by all, that have rows enough."""
     step = -(-len(sets) // ROWS)
-    columns = {column.name: codes_of([core_of(view.rows[column.name])])[0] for column in view.columns}
+    columns = {column.name: shared_codes([one_spelling(view.rows[column.name])])[0] for column in view.columns}
     each = [[name] for name in columns]
     for names in [*each, *([list(columns)] if len(columns) > 1 else [])]:
         frame = pl.DataFrame({name: columns[name] for name in names}).with_row_index("\0row")
-        found = frame.group_by(names).agg(pl.col("\0row"), pl.len().alias("\0rows"))
-        found = found.filter(pl.col("\0rows") >= CELL * design.m * step).sort("\0rows", *names, descending=True)
-        for line in found.head(CELLS).iter_rows(named=True):
+        kinds = frame.group_by(names).agg(pl.col("\0row"), pl.len().alias("\0rows"))
+        kinds = kinds.filter(pl.col("\0rows") >= CELL * design.m * step).sort("\0rows", *names, descending=True)
+        for line in kinds.head(CELLS).iter_rows(named=True):
             rows = np.asarray(line["\0row"], np.int64)
-            mine = sets[rows[::step]]
-            shares = likeliest(mine, design.weight, np.full(design.m, 1 / design.m), steps=STEPS)
-            every, count = different(mine, design.m)
+            some = sets[rows[::step]]
+            shares = likeliest(some, design.weight, np.full(design.m, 1 / design.m), steps=STEPS)
+            every, count = different(some, design.m)
             average = float((posteriors(every, shares, design.weight).max(axis=1) * count).sum() / count.sum())
-            told = ", ".join(f"{name} = {view.rows[name][int(rows[0])]}" for name in names)
-            yield Cell(told, rows, np.asarray(shares), average)
+            words = ", ".join(f"{name} = {view.rows[name][int(rows[0])]}" for name in names)
+            yield Cell(words, rows, np.asarray(shares), average)
 
 
-def _believed(targets: Targets, name: str, sets: Sets, likely: npt.NDArray[np.float64], design: Design) -> pl.DataFrame:
-    """The mean of what the sets say of the rows that each person may be."""
-    rows = targets.boxes.select(BOX, GROUP).join(targets.around, on=BOX)
-    row = rows[GROUP].to_numpy()
-    info = attributes_of(targets.view.release)[name]
-    codes = targets.view.domain(name).codes(design.series, info).to_numpy()
-    classes, values = np.repeat(rows[CLASS].to_numpy(), design.l), codes[sets[row].ravel()]
-    held = pl.DataFrame({CLASS: classes, VALUE: values, SHARE: likely[row].ravel()})
-    beliefs = held.group_by(CLASS, VALUE).agg(pl.col(SHARE).sum())
-    return beliefs.with_columns(pl.col(SHARE) / pl.col(SHARE).sum().over(CLASS))
+def _values_by(view: TableView, name: str, sets: Sets, likely: npt.NDArray[np.float64], design: Design) -> GroupValues:
+    """The sets of all rows, their members as likely as said."""
+    codes = view.domain(name).codes(design.series, attributes_of(view.release)[name])
+    return set_values(name, np.arange(len(sets)), sets, likely, codes)
 
 
 def _text(design: Design, code: int) -> str:

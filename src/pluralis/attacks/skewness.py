@@ -5,13 +5,13 @@ Definition  For each sensitive attribute, over all groups: the largest ratio of 
             between the two distributions, variational (half the sum of differences), and for numbers and bins, which
             are ordered, earth mover's (ranks 1 apart, the whole range 1); the share of people in whose group all
             values lie within a tenth of the range (similarity). `success` is how often the likeliest value of the
-            rows that a person may be is the person's, beside `blind`, the commonest value overall; `worst` the
+            rows that a person may be is the person's, beside `prior`, the commonest value overall; `worst` the
             largest share that a value has in any group, whether the group raises it or not. The rest is in the note.
 Reference   Li, Li, Venkatasubramanian: t-Closeness. ICDE 2007.
 Exposed     every kind: l-diversity of any model says nothing of either. A score, never a promise.
 Exact       over all groups; `success` of a sample of people above `sample`. Text has no order and no classes here:
             sensitive attributes have no hierarchy, so that three kinds of cancer cannot be told from three diseases.
-            For `decomposed` and `candidates` shares are weighed as `holdings` says.
+            For `decomposed` and `candidates` shares are weighed as `group_values` says.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.group_values import AT, PEOPLE, SHARE, Held, View, secrets_of, views
-from pluralis.attacks.adversary.questions import Question, Targets, blind_guess, quasi_of, shares
+from pluralis.attacks.adversary.group_values import GROUP_ID, PEOPLE, SHARE, GroupValues, TableView, table_views
+from pluralis.attacks.adversary.knowledge import Question, prior_guess, quasi_identifiers, sensitive_attributes
+from pluralis.attacks.adversary.posterior import Targets
 from pluralis.attacks.base import Attack, Options, Result, bounds
-from pluralis.release.attributes import attributes_of, holds_bins
+from pluralis.release.attributes import attributes_of, holds_bins, ordered_domain
 from pluralis.release.release import Release
 from pluralis.table.labels import read_interval
 
@@ -36,11 +37,11 @@ class Skew(NamedTuple):
     """What is measured over the groups of one attribute; the ordered ones are None for text."""
 
     ratio: float
-    at: int  # the group of that ratio
+    group: int  # of that ratio
     share: float  # of the value there
     prior: float  # and overall
-    surest: float  # the largest share of any value
-    surest_at: int  # in this group
+    posterior: float  # the maximum: the largest share of any value
+    posterior_group: int  # in this group
     distance: float
     moved: float | None
     narrow: float | None
@@ -50,38 +51,38 @@ class Skewness(Attack):
     name: ClassVar[str] = "skewness"
     title: ClassVar[str] = "skewness and similarity: groups unlike the whole, values alike"
     reference: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
-    gets: ClassVar[str] = "people's {attribute} guessed right by the shares published with them"
+    headline: ClassVar[str] = "people's {attribute} guessed right by the shares published with them"
 
     def applies(self, release: Release) -> bool:
-        return bool(secrets_of(release))
+        return bool(sensitive_attributes(release))
 
     def run(self, release: Release, original: pl.DataFrame, options: Options) -> list[Result]:
-        quasi, results = tuple(quasi_of(release)), []
-        for view in views(release, quasi):
-            mine = [name for name in secrets_of(release) if name in view.attributes]
-            if not mine:
+        quasi, results = tuple(quasi_identifiers(release)), []
+        for view in table_views(release, quasi):
+            names = [name for name in sensitive_attributes(release) if name in view.attributes]
+            if not names:
                 continue
             targets = Targets(view, original, options)
-            for name in mine:
-                (held,) = view.holding((name,), None)
-                skew = measured(held, name, _places(view, name))
+            for name in names:
+                (values,) = view.group_values((name,), None)
+                skew = measured(values, name, _places(view, name))
                 if skew is not None:
-                    results.append(self._told(targets, name, skew, held.group, original))
+                    results.append(self._result(targets, name, skew, values.group, original))
         return results
 
-    def _told(self, targets: Targets, name: str, skew: Skew, group: str, original: pl.DataFrame) -> Result:
+    def _result(self, targets: Targets, name: str, skew: Skew, group: str, original: pl.DataFrame) -> Result:
         view = targets.view
         question = Question(name, tuple(column.name for column in view.columns), (), None)
         guess = targets.guess(question)
-        raised, surest = (", ".join(view.told(group, at)) for at in (skew.at, skew.surest_at))
-        said = [
+        raised, top = (", ".join(view.group_words(group, number)) for number in (skew.group, skew.posterior_group))
+        words = [
             f"a value goes from {skew.prior:.3g} overall to {skew.share:.3g} ({skew.ratio:.3g} times) in {raised}",
             f"distance of distributions {skew.distance:.3g}",
         ]
         if skew.moved is not None and skew.narrow is not None:
-            said.append(f"earth mover's {skew.moved:.3g}")
-            said.append(f"{skew.narrow:.1%} of people in groups whose values lie within a tenth of the range")
-        witness = f"{view.name}, {surest}" if view.name else surest
+            words.append(f"earth mover's {skew.moved:.3g}")
+            words.append(f"{skew.narrow:.1%} of people in groups whose values lie within a tenth of the range")
+        witness = f"{view.name}, {top}" if view.name else top
         return Result(
             attack=self.name,
             question=str(question),
@@ -91,30 +92,33 @@ class Skewness(Attack):
             sampled=guess.sampled,
             success=guess.success,
             **bounds(guess.success, guess.targets, guess.sampled),
-            blind=blind_guess(view.release, original, name),
-            worst=skew.surest,
+            prior=prior_guess(view.release, original, name),
+            worst=skew.posterior,
             witness=witness,
-            note="; ".join(said),
+            note="; ".join(words),
         )
 
 
-def measured(held: Held, attribute: str, places: npt.NDArray[np.float64] | None) -> Skew | None:
+def measured(values: GroupValues, attribute: str, places: npt.NDArray[np.float64] | None) -> Skew | None:
     """Skewness and similarity of the groups; `places` are those of the values in their range, if they have an order.
 
-    >>> rows = pl.DataFrame({AT: [1, 1, 2, 2], "x": [0, 0, 0, 1], PEOPLE: [1.0] * 4})
-    >>> measured(Held("group", ("x",), rows), "x", np.array([0.0, 1.0]))
-    Skew(ratio=2.0, at=2, share=0.5, prior=0.25, surest=1.0, surest_at=1, distance=0.25, moved=0.25, narrow=0.5)
+    >>> rows = pl.DataFrame({GROUP_ID: [1, 1, 2, 2], "x": [0, 0, 0, 1], PEOPLE: [1.0] * 4})
+    >>> skew = measured(GroupValues("group", ("x",), rows), "x", np.array([0.0, 1.0]))
+    >>> skew.ratio, skew.group, skew.share, skew.prior, skew.posterior, skew.posterior_group
+    (2.0, 2, 0.5, 0.25, 1.0, 1)
+    >>> skew.distance, skew.moved, skew.narrow
+    (0.25, 0.25, 0.5)
     """
-    counts = shares(held, attribute)
+    counts = values.shares([attribute])
     if not counts.height:
         return None
     if places is not None:  # codes are in the order of text
         rank = pl.Series(np.argsort(np.argsort(places, kind="stable")))
         counts = counts.with_columns(rank.gather(counts[attribute]).alias(attribute))
         places = np.sort(places)
-    counts = counts.sort(AT, attribute)
+    counts = counts.sort(GROUP_ID, attribute)
     code, share, people = (counts[name].to_numpy() for name in (attribute, SHARE, PEOPLE))
-    first = np.flatnonzero(counts[AT].ne(counts[AT].shift()).fill_null(True).to_numpy())
+    first = np.flatnonzero(counts[GROUP_ID].ne(counts[GROUP_ID].shift()).fill_null(True).to_numpy())
     prior = np.bincount(code, people) / people.sum()
     ratio = share / prior[code]
     top, sure = int(ratio.argmax()), int(share.argmax())
@@ -127,8 +131,8 @@ def measured(held: Held, attribute: str, places: npt.NDArray[np.float64] | None)
         alike = places[code[last]] - places[code[first]] <= NARROW * (places[-1] - places[0])
         narrow = float(np.add.reduceat(people, first)[alike].sum() / people.sum())
     return Skew(
-        float(ratio[top]), int(counts[AT][top]), float(share[top]), float(prior[code[top]]),
-        float(share[sure]), int(counts[AT][sure]), float(differs.max() / 2), moved, narrow,
+        float(ratio[top]), int(counts[GROUP_ID][top]), float(share[top]), float(prior[code[top]]),
+        float(share[sure]), int(counts[GROUP_ID][sure]), float(differs.max() / 2), moved, narrow,
     )  # fmt: skip
 
 
@@ -152,10 +156,13 @@ def _earth(
     return float(sums.max() / (prior.size - 1))
 
 
-def _places(view: View, name: str) -> npt.NDArray[np.float64] | None:
-    """Where published numbers, or the middles of bins, lie; None for text."""
+def _places(view: TableView, name: str) -> npt.NDArray[np.float64] | None:
+    """Where published numbers, the middles of bins, or ordered values lie; None for other text."""
     texts = view.domain(name).texts.to_list()
     info = attributes_of(view.release)[name]
+    if (ordered := ordered_domain(info)) is not None:
+        place = {value: float(i) for i, value in enumerate(ordered.values)}
+        return np.array([place[text] for text in texts]) if place.keys() >= {*texts} else None
     try:
         if info.type == "number" and not any(text.startswith("[") for text in texts):
             return np.array([float(text) for text in texts])

@@ -15,38 +15,80 @@ import polars as pl
 from pluralis.auditing.judging import Judge
 from pluralis.auditing.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
 from pluralis.auditing.verdict import Finding, Verdict
-from pluralis.errors import ReleaseError
+from pluralis.display.words import counted
+from pluralis.errors import SECRET_KEY, InputError, ReleaseError
+from pluralis.progress import stage
+from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.domains import told_apart
 from pluralis.release.form import form_problems
 from pluralis.release.manifest import Manifest
+from pluralis.release.original import recoded
 from pluralis.release.reading import LIMIT, inspecting, refusing
 from pluralis.release.release import Release
-from pluralis.table.dictionaries import coded_table, spelled_out_table
+from pluralis.table.dictionaries import decode_table, dictionary_encode_table
+from pluralis.table.sources import read_table
 
 __all__ = ["Finding", "Verdict", "audit"]
 
 
 def audit(
     release: Release | str | Path,
+    original: object = None,
     *,
-    original: pl.DataFrame | None = None,
     allow_test: bool = False,
     limit: int | None = LIMIT,
+    encoding: str = "utf-8",
+    separator: str | None = None,
 ) -> Verdict:
-    """Judge every claim of a release; with the original, also that its rows are those of the original.
+    """Judge every claim of a release from its published bytes.
 
-    A folder is judged by its bytes, and only if it is exactly one release (`reading` says what that proves). Its tables
-    may unfold to `limit` bytes. A release made with the test key is refused unless `allow_test`.
+    Parameters
+    ----------
+    release : str, Path or Release
+        A release folder, or a release in memory. A folder is judged by its bytes, and only if it is exactly one
+        release: docs/release.md says what that proves.
+    original : str, Path or data frame, optional
+        The table that was published. With it, the audit also checks that rows are covered and none is invented.
+    allow_test : bool
+        Accept a release that was made with the fixed test key.
+    limit : int or None
+        Bytes that the tables of a folder may unfold to; None for as many as they do.
+    encoding, separator : str
+        Of an original that is a CSV file, as in `read_table`.
+
+    Returns
+    -------
+    Verdict
+        One finding per claim; ``verdict.holds`` is true only if all do.
+
+    Raises
+    ------
+    ReleaseError
+        If the folder is not a release. Nothing in it is believed then.
+    InputError
+        If the original cannot be read.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
+    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
+    >>> release = pls.publish(people, policy, key=pls.Key.test(), attacks=False)
+    >>> pls.audit(release, people, allow_test=True).holds
+    True
+    >>> [finding.claim for finding in pls.audit(release).failures]
+    ['made with a secret key']
     """
+    frame = None if original is None else read_table(original, encoding=encoding, separator=separator)
     if isinstance(release, Release):
-        tables = {name: coded_table(table) for name, table in release.tables.items()}
+        tables = {name: dictionary_encode_table(table) for name, table in release.tables.items()}
         problems = list(form_problems(release.manifest, tables))
-        return _judged(release.manifest, tables, problems, original, allow_test)
-    with inspecting(Path(release), limit=limit) as found:
-        verdict = _judged(found.manifest, found.tables, found.problems, original, allow_test)
-        if not (late := found.wait()):
+        return _judged(release.manifest, tables, problems, frame, allow_test)
+    with inspecting(Path(release), limit=limit) as inspection:
+        verdict = _judged(inspection.manifest, inspection.tables, inspection.problems, frame, allow_test)
+        if not (late := inspection.wait()):
             return verdict
-        return _judged(found.manifest, found.tables, late, original, allow_test)
+        return _judged(inspection.manifest, inspection.tables, late, frame, allow_test)
 
 
 def _judged(
@@ -57,32 +99,34 @@ def _judged(
     allow_test: bool,
 ) -> Verdict:
     with refusing("cannot be judged"):
+        if original is not None and not original.height:
+            raise InputError("The original has no rows. Give the table that was published.")
         if manifest.kind not in _JUDGES:
             raise ReleaseError(f"This Pluralis cannot judge a {manifest.kind!r} release. Use the one that made it.")
         judge = _JUDGES[manifest.kind]
         problems = problems or list(judge.problems(manifest, tables))
         findings = [_agreement(problems)]
         if manifest.test:
-            findings.append(
-                Finding("made with a secret key", allow_test, note="it was made with the test key, which everybody has")
-            )
+            findings.append(Finding(SECRET_KEY, allow_test, note="it was made with the test key, which everybody has"))
         if findings[0].holds:
             if not manifest.claims:
                 findings.append(Finding("the release makes at least one claim", False, 0.0, 1.0))
-            findings += judge.judge(manifest, tables)
+            with stage(f"judging {counted(len(manifest.claims), 'claim')}"):
+                findings += judge.judge(manifest, tables)
             findings += _certificate(manifest, findings)
             findings += _by_spelling(manifest, tables)
             if original is not None:
-                spelled = {name: spelled_out_table(table) for name, table in tables.items()}
-                findings += judge.compare(manifest, spelled, original)
-        return Verdict(tuple(findings), manifest.breaks)
+                with stage("comparing with the original"):
+                    spelled = {name: decode_table(table) for name, table in tables.items()}
+                    findings += judge.compare(manifest, spelled, recoded(original, manifest))
+        return Verdict(tuple(findings), manifest.breaks, AttributeLists.of_manifest(manifest))
 
 
 def _certificate(manifest: Manifest, findings: Sequence[Finding]) -> list[Finding]:
     """Whether what the manifest says was measured is what its tables give."""
-    found = {finding.claim: finding.measured for finding in findings}
+    measured = {finding.claim: finding.measured for finding in findings}
     stated = {claim.rule: claim.measured for claim in manifest.claims if claim.measured is not None}
-    wrong = [rule for rule, value in stated.items() if not isclose(value, found.get(rule) or 0.0, rel_tol=1e-9)]
+    wrong = [rule for rule, value in stated.items() if not isclose(value, measured.get(rule) or 0.0, rel_tol=1e-9)]
     if not stated:
         return []
     claim = "what the manifest says was measured is what its tables give"

@@ -1,15 +1,16 @@
 """Whether rows of an original can be dealt to published cells so that every group holds what it says: for all at once.
 
-Words     a *kind* is original rows that agree in quasi values and secrets, and `supply` how many they are; a *cell* is
-          published rows that look alike and are in the same groups, `rows` many; an *entry* is what a group says that
-          it holds, with a count. A pair says that rows of a kind may be in a cell; each table of groups then has one
-          entry to which they count.
+Words     a *kind* is original rows that agree in quasi-identifiers and sensitive values, `supply` how many they are; a
+          *cell* is published rows that look alike and are in the same groups, `rows` many; an *entry* is what a group
+          says that it holds, with a count. A pair says that rows of a kind may be in a cell; each table of groups then
+          has one entry to which they count.
 Asked     a number of rows for every pair, so that each cell is filled, each entry holds its count, and no kind is used
           up more than once (a `tight` one: exactly once).
-Cost      that is a matching in three dimensions: hard in general, easy wherever quasi values tell people apart. Bounds
-          settle it then: of a cell with a single pair all rows are its own, and so on, round after round, each linear.
-          What is left falls into parts that share nothing; these are integer programs, which HiGHS solves. A part of
-          more than VARIABLES, or parts beyond ALL or SECONDS, are not decided: only what bounds rule out is refused.
+Cost      that is a matching in three dimensions: hard in general, easy wherever quasi-identifiers tell people apart.
+          Bounds settle it then: of a cell with a single pair all rows are its own, and so on, round after round, each
+          linear. What is left falls into parts that share nothing; these are integer programs, which HiGHS solves. A
+          part of more than VARIABLES, or parts beyond ALL or SECONDS, are not decided: only what bounds rule out is
+          refused.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Dealt(NamedTuple):
 class _Limit(NamedTuple):
     """Something that pairs add up to: exactly, or at most."""
 
-    at: Numbers  # of each pair
+    place: Numbers  # of each pair
     left: Numbers
     exact: npt.NDArray[np.bool_]
 
@@ -71,12 +72,12 @@ def dealt(problem: Dealing) -> Dealt:
     left = _settle(problem)
     if isinstance(left, Dealt):
         return left
-    return _search(left) if left[0].at.size else Dealt(True)
+    return _search(left) if left[0].place.size else Dealt(True)
 
 
 def _limits(problem: Dealing) -> list[_Limit]:
     everywhere = [(problem.cell, problem.rows), *zip(problem.entries, problem.counts, strict=True)]
-    filled = [_Limit(at, left.copy(), np.ones(left.size, np.bool_)) for at, left in everywhere]
+    filled = [_Limit(place, left.copy(), np.ones(left.size, np.bool_)) for place, left in everywhere]
     return [*filled, _Limit(problem.kind, problem.supply.copy(), problem.tight)]
 
 
@@ -84,22 +85,22 @@ def _settle(problem: Dealing) -> list[_Limit] | Dealt:
     """What remains once bounds settle nothing more; or what they show cannot be filled."""
     limits = _limits(problem)
     for _ in range(ROUNDS):
-        most = np.min([limit.left[limit.at] for limit in limits], axis=0)
+        most = np.min([limit.left[limit.place] for limit in limits], axis=0)
         able = most > 0
-        limits = [limit._replace(at=limit.at[able]) for limit in limits]
+        limits = [limit._replace(place=limit.place[able]) for limit in limits]
         most = most[able]
         least = np.zeros(most.size, np.int64)
         for i, limit in enumerate(limits):
-            reach = np.bincount(limit.at, most, limit.left.size).astype(np.int64)
+            reach = np.bincount(limit.place, most, limit.left.size).astype(np.int64)
             short = np.flatnonzero(limit.exact & (reach < limit.left))
             if short.size:
                 return _refused(i, int(short[0]), len(limits))
-            owed = limit.left[limit.at] - (reach[limit.at] - most)
-            least = np.maximum(least, np.where(limit.exact[limit.at], owed, 0))
+            owed = limit.left[limit.place] - (reach[limit.place] - most)
+            least = np.maximum(least, np.where(limit.exact[limit.place], owed, 0))
         if not least.any():
             break
         for i, limit in enumerate(limits):
-            limit.left[:] -= np.bincount(limit.at, least, limit.left.size).astype(np.int64)
+            limit.left[:] -= np.bincount(limit.place, least, limit.left.size).astype(np.int64)
             over = np.flatnonzero(limit.left < 0)
             if over.size:
                 return _refused(i, int(over[0]), len(limits))
@@ -123,10 +124,10 @@ def _search(limits: list[_Limit]) -> Dealt:
     for batch in np.split(small, np.flatnonzero(np.diff(np.cumsum(sizes[small]) // VARIABLES)) + 1):
         if not batch.size:
             continue
-        mine = np.concatenate([order[ends[one] - sizes[one] : ends[one]] for one in batch])
-        answer = _program(limits, mine)
+        pairs = np.concatenate([order[ends[one] - sizes[one] : ends[one]] for one in batch])
+        answer = _program(limits, pairs)
         if answer == "open":
-            undecided += mine.size
+            undecided += pairs.size
         elif answer == "none":
             return _witness(limits, [order[ends[one] - sizes[one] : ends[one]] for one in batch])
     return Dealt(True, undecided)
@@ -137,7 +138,7 @@ def _witness(limits: list[_Limit], parts: list[Numbers]) -> Dealt:
     while len(parts) > 1:
         half = parts[: len(parts) // 2]
         parts = half if _program(limits, np.concatenate(half)) == "none" else parts[len(half) :]
-    return Dealt(False, place=int(limits[0].at[parts[0][0]]))
+    return Dealt(False, place=int(limits[0].place[parts[0][0]]))
 
 
 def _parts(limits: list[_Limit]) -> Numbers:
@@ -146,9 +147,9 @@ def _parts(limits: list[_Limit]) -> Numbers:
     from scipy.sparse.csgraph import connected_components
 
     offsets = np.cumsum([0, *(limit.left.size for limit in limits)])
-    first = limits[0].at
+    first = limits[0].place
     rows = np.concatenate([first] * (len(limits) - 1))
-    columns = np.concatenate([limit.at + offset for limit, offset in zip(limits[1:], offsets[1:-1], strict=True)])
+    columns = np.concatenate([limit.place + offset for limit, offset in zip(limits[1:], offsets[1:-1], strict=True)])
     shape = (int(offsets[-1]), int(offsets[-1]))
     graph = csr_array((np.ones(rows.size, np.int8), (rows, columns)), shape=shape)
     _, label = connected_components(graph, directed=False)
@@ -162,19 +163,19 @@ def _program(limits: list[_Limit], pairs: Numbers) -> Literal["some", "none", "o
 
     blocks, low, high = [], [], []
     for limit in limits:
-        held, at = np.unique(limit.at[pairs], return_inverse=True)
-        shape = (held.size, pairs.size)
-        blocks.append(csr_array((np.ones(pairs.size), (at, np.arange(pairs.size))), shape=shape))
-        high.append(limit.left[held])
-        low.append(np.where(limit.exact[held], limit.left[held], 0))
-    most = np.min([limit.left[limit.at[pairs]] for limit in limits], axis=0)
-    found = milp(
+        used, place = np.unique(limit.place[pairs], return_inverse=True)
+        shape = (used.size, pairs.size)
+        blocks.append(csr_array((np.ones(pairs.size), (place, np.arange(pairs.size))), shape=shape))
+        high.append(limit.left[used])
+        low.append(np.where(limit.exact[used], limit.left[used], 0))
+    most = np.min([limit.left[limit.place[pairs]] for limit in limits], axis=0)
+    solution = milp(
         np.zeros(pairs.size),
         integrality=np.ones(pairs.size),
         bounds=Bounds(0, most),
         constraints=LinearConstraint(vstack(blocks), np.concatenate(low), np.concatenate(high)),
         options={"time_limit": SECONDS},
     )
-    if found.status == 2:
+    if solution.status == 2:
         return "none"
-    return "some" if found.status == 0 else "open"
+    return "some" if solution.status == 0 else "open"

@@ -11,9 +11,11 @@ of their own are tested one by one, whether they cover any at all, and the findi
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 
-from pluralis.auditing.label_boxes import Coded, coded, core, join_boxes, join_points, numbered
+from pluralis.auditing.label_boxes import CodedLabels, coded_labels, core_columns, join_boxes, join_points, places_among
 from pluralis.auditing.verdict import Finding
 from pluralis.release.manifest import Manifest, TableInfo
 from pluralis.release.original import original_values
@@ -30,23 +32,25 @@ def coverage(manifest: Manifest, tables: dict[str, pl.DataFrame], original: pl.D
         {c.name: original_values(original, c, manifest) for c in (*info.named("quasi"), *info.named("sensitive"))}
     )
     counted = Finding(
-        "published and left-out rows are the rows of the original",
+        "published and suppressed rows are the rows of the original",
         rows.height + manifest.suppressed == original.height,
         measured=float(rows.height + manifest.suppressed),
         promised=float(original.height),
     )
-    linked = bool(manifest.parameters.get("linked", True))
-    return [counted, _no_secret_invented(info, rows, true, linked), covered(info, rows, true, linked)]
+    linked, keep = bool(manifest.parameters.linked), manifest.parameters.case
+    invented = _no_sensitive_value_invented(info, rows, true, linked, keep)
+    return [counted, invented, covered(info, rows, true, linked, keep)]
 
 
-def _no_secret_invented(info: TableInfo, rows: pl.DataFrame, original: pl.DataFrame, linked: bool) -> Finding:
+def _no_sensitive_value_invented(
+    info: TableInfo, rows: pl.DataFrame, original: pl.DataFrame, linked: bool, keep: Collection[str]
+) -> Finding:
     """Published sensitive values, jointly where rows are linked, occur at least as often in the original."""
-    secrets = [column.name for column in info.named("sensitive")]
-    published = pl.DataFrame({name: core(rows[name]) for name in secrets})
-    true = pl.DataFrame({name: core(original[name]) for name in secrets})
+    sensitive = [column.name for column in info.named("sensitive")]
+    published, true = (core_columns(frame, sensitive, keep) for frame in (rows, original))
     surplus = 0
     witness = None
-    for names in [secrets] if linked and secrets else [[name] for name in secrets]:
+    for names in [sensitive] if linked and sensitive else [[name] for name in sensitive]:
         counts = (
             published.group_by(names)
             .len("published")
@@ -60,40 +64,52 @@ def _no_secret_invented(info: TableInfo, rows: pl.DataFrame, original: pl.DataFr
     return Finding("no sensitive value is invented", surplus == 0, float(surplus), 0.0, witness=witness)
 
 
-def covered(info: TableInfo, rows: pl.DataFrame, original: pl.DataFrame, linked: bool) -> Finding:
-    """Whether every published row can be given an original row of its own."""
-    quasi = [coded(rows[column.name], original[column.name], column) for column in info.named("quasi")]
-    secrets = [column.name for column in info.named("sensitive")]
-    if linked or len(secrets) < 2:
-        return _matched(quasi, rows, original, secrets, "by matching, exactly")
+def covered(
+    info: TableInfo, rows: pl.DataFrame, original: pl.DataFrame, linked: bool, keep: Collection[str]
+) -> Finding:
+    """Whether every published row can be given an original row of its own; in `keep` capitals make another value."""
+    quasi = [
+        coded_labels(rows[column.name], original[column.name], column, fold_case=column.name not in keep)
+        for column in info.named("quasi")
+    ]
+    sensitive = [column.name for column in info.named("sensitive")]
+    if linked or len(sensitive) < 2:
+        return _matched(quasi, rows, original, sensitive, "by matching, exactly", keep)
     apart = "by matching, exactly for each sensitive attribute alone"
-    findings = [_matched(quasi, rows, original, [name], apart) for name in secrets]
+    findings = [_matched(quasi, rows, original, [name], apart, keep) for name in sensitive]
     return min(findings, key=lambda finding: (finding.holds, finding.measured, finding.note == apart))
 
 
-def _matched(quasi: list[Coded], rows: pl.DataFrame, original: pl.DataFrame, secrets: list[str], how: str) -> Finding:
-    """Whether every published row can be given an original row of its own that holds the same secrets."""
+def _matched(
+    quasi: list[CodedLabels],
+    rows: pl.DataFrame,
+    original: pl.DataFrame,
+    sensitive: list[str],
+    how: str,
+    keep: Collection[str],
+) -> Finding:
+    """Whether every published row can be given an original row of its own that holds the same sensitive values."""
     from pluralis.auditing.matching import match  # takes a moment to load, and not every audit needs it
 
     published, true = (
-        pl.DataFrame({"\0": pl.repeat(0, frame.height, eager=True)} | {name: core(frame[name]) for name in secrets})
+        core_columns(frame, sensitive, keep, pl.repeat(0, frame.height, eager=True).alias("\0"))
         for frame in (rows, original)
     )
     values = pl.concat([published, true]).unique()
-    boxes, first = join_boxes(quasi, numbered(published, values))
-    found = match(boxes, join_points(quasi, numbered(true, values)), STEPS)
+    boxes, first = join_boxes(quasi, places_among(published, values))
+    matching = match(boxes, join_points(quasi, places_among(true, values)), STEPS)
     witness = None
-    if found.short.size:
-        row = rows.row(int(first[found.short[0]]), named=True)
+    if matching.short.size:
+        row = rows.row(int(first[matching.short[0]]), named=True)
         witness = f"group {row[GROUP]}" if GROUP in row else ", ".join(f"{name} = {row[name]}" for name in row)
-        asked = int(boxes.rows[found.short].sum())
-        together = f"{asked:,} published rows, one of them there, cover only {found.shared:,} original rows"
-        how += f": {together if found.shared else 'a row there covers no original row'}"
-    elif found.untried:
+        asked = int(boxes.rows[matching.short].sum())
+        together = f"{asked:,} published rows, one of them there, cover only {matching.shared:,} original rows"
+        how += f": {together if matching.shared else 'a row there covers no original row'}"
+    elif matching.untried:
         how = (
-            f"not exactly: the search for a matching was stopped after {STEPS:,} steps; {found.placed:,} rows have a "
-            f"row of their own, the other {found.untried:,} were tested one by one"
+            f"not exactly: the search for a matching was stopped after {STEPS:,} steps; {matching.placed:,} rows have "
+            f"a row of their own, the other {matching.untried:,} were tested one by one"
         )
-    fit = found.placed + found.untried
+    fit = matching.placed + matching.untried
     claim = "every published row covers a row of its own in the original"
     return Finding(claim, fit == rows.height, float(fit), float(rows.height), witness=witness, note=how)

@@ -13,7 +13,7 @@ attribute, with n_1 >= n_2 >= … >= n_d the counts of its values and n their su
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,89 +22,89 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.table.dictionaries import coded, is_text
+from pluralis.table.dictionaries import dictionary_encode, is_text
 
 Numbers = npt.NDArray[np.integer]
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Classes:
-    """How many people hold each value: `held`, class by class; the values of a class begin at `first`."""
+class ClassCounts:
+    """How many people hold each value: `counts`, class by class; the values of a class begin at `first`."""
 
-    held: Numbers
+    counts: Numbers
     first: Numbers
 
     @cached_property
     def size(self) -> Numbers:
-        return np.add.reduceat(self.held, self.first)
+        return np.add.reduceat(self.counts, self.first)
 
     @cached_property
     def top(self) -> Numbers:
-        return np.maximum.reduceat(self.held, self.first)
+        return np.maximum.reduceat(self.counts, self.first)
 
     @cached_property
     def values(self) -> Numbers:
-        return np.diff(self.first, append=self.held.size)
+        return np.diff(self.first, append=self.counts.size)
 
     def tail(self, l: int) -> Numbers:
         """n_l + n_{l+1} + …"""
         number = np.repeat(np.arange(self.first.size), self.values)
-        falling = self.held[np.lexsort((-self.held, number))]
-        place = np.arange(self.held.size) - self.first[number]
+        falling = self.counts[np.lexsort((-self.counts, number))]
+        place = np.arange(self.counts.size) - self.first[number]
         return np.add.reduceat(np.where(place >= l - 1, falling, 0), self.first)
 
     @property
     def perplexity(self) -> npt.NDArray[np.float64]:
         """The exponential of the entropy."""
-        share = self.held / np.repeat(self.size, self.values)
+        share = self.counts / np.repeat(self.size, self.values)
         return np.exp(-np.add.reduceat(share * np.log(share), self.first))
 
 
 class Measure(NamedTuple):
     """A model: what is computed for each class, which end is the weak one, what is enough, and what is promised."""
 
-    value: Callable[[Classes, int], npt.NDArray[np.float64]]
+    value: Callable[[ClassCounts, int], npt.NDArray[np.float64]]
     weakest: Callable[[npt.NDArray[np.float64]], np.intp]
-    enough: Callable[[Classes, int, float], npt.NDArray[np.bool_]]
+    enough: Callable[[ClassCounts, int, float], npt.NDArray[np.bool_]]
     promised: Callable[[int, float], float]
 
 
-def _odds(of: Classes, l: int) -> npt.NDArray[np.float64]:
-    tail = of.tail(l).astype(np.float64)
-    odds: npt.NDArray[np.float64] = np.divide(of.top, tail, out=np.full(tail.size, np.inf), where=tail > 0)
+def _odds(classes: ClassCounts, l: int) -> npt.NDArray[np.float64]:
+    tail = classes.tail(l).astype(np.float64)
+    odds: npt.NDArray[np.float64] = np.divide(classes.top, tail, out=np.full(tail.size, np.inf), where=tail > 0)
     return odds
 
 
 MODELS: dict[str, Measure] = {
     "frequency": Measure(
-        value=lambda of, l: of.top / of.size,
+        value=lambda classes, l: classes.top / classes.size,
         weakest=np.argmax,
-        enough=lambda of, l, c: of.top * l <= of.size,
+        enough=lambda classes, l, c: classes.top * l <= classes.size,
         promised=lambda l, c: 1 / l,
     ),
     "distinct": Measure(
-        value=lambda of, l: of.values.astype(np.float64),
+        value=lambda classes, l: classes.values.astype(np.float64),
         weakest=np.argmin,
-        enough=lambda of, l, c: of.values >= l,
+        enough=lambda classes, l, c: classes.values >= l,
         promised=lambda l, c: float(l),
     ),
     "entropy": Measure(
-        value=lambda of, l: of.perplexity,
+        value=lambda classes, l: classes.perplexity,
         weakest=np.argmin,
-        enough=lambda of, l, c: np.log(of.perplexity) >= math.log(l) - _ROUNDING,
+        enough=lambda classes, l, c: np.log(classes.perplexity) >= math.log(l) - _ROUNDING,
         promised=lambda l, c: float(l),
     ),
     "recursive": Measure(
         value=_odds,
         weakest=np.argmax,
-        enough=lambda of, l, c: of.top < c * of.tail(l),
+        enough=lambda classes, l, c: classes.top < c * classes.tail(l),
         promised=lambda l, c: c,
     ),
     "unique-distinct": Measure(
-        value=lambda of, l: of.values.astype(np.float64),
+        value=lambda classes, l: classes.values.astype(np.float64),
         weakest=np.argmin,
-        enough=lambda of, l, c: (of.top == 1) & (of.values >= l) & (of.values <= l + 1),
+        enough=lambda classes, l, c: (classes.top == 1) & (classes.values >= l) & (classes.values <= l + 1),
         promised=lambda l, c: float(l),
     ),
 }
@@ -117,6 +117,51 @@ class Diversity(NamedTuple):
     measured: float
     top_share: float
     witness: dict[str, object]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedValues:
+    """How many people of each class hold each value of an attribute: counted once for all that is claimed of them."""
+
+    rows: pl.DataFrame
+    names: tuple[str, ...]  # of the columns whose values make a class
+    attribute: str
+    classes: ClassCounts
+    row: Numbers  # one of each class and value
+
+    @classmethod
+    def from_rows(
+        cls, rows: pl.DataFrame, classes: Sequence[str], attribute: str, count: str | None = None
+    ) -> CountedValues:
+        """Count them; a row stands for as many people as its column `count` says, or for one."""
+        number, counts, row = counted(rows, classes, attribute, count)
+        return cls(rows, tuple(classes), attribute, ClassCounts(counts, starts_of(number)), row)
+
+    def place(self, which: int) -> dict[str, object]:
+        """The values that make a class."""
+        row = int(self.row[self.classes.first[which]])
+        return {name: self.rows[name][row] for name in self.names}
+
+    @cached_property
+    def top_share(self) -> float:
+        """The largest share that any value has in any class."""
+        return float((self.classes.top / self.classes.size).max())
+
+    @cached_property
+    def value(self) -> Numbers:
+        """The value of each of `classes.counts`: a number for each, in their order."""
+        return placed(self.rows[self.attribute].gather(self.row))
+
+    @cached_property
+    def number(self) -> Numbers:
+        """The class of each of `classes.counts`."""
+        return np.repeat(np.arange(self.classes.first.size), self.classes.values)
+
+    @cached_property
+    def share(self) -> npt.NDArray[np.float64]:
+        """The share of each value in its class."""
+        shares: npt.NDArray[np.float64] = self.classes.counts / np.repeat(self.classes.size, self.classes.values)
+        return shares
 
 
 def diversity(
@@ -138,23 +183,25 @@ def diversity(
     >>> diversity(rows, ["group"], "disease", "recursive", 2, c=3.0)[:2]
     (True, 2.0)
     """
-    measure = MODELS[model]
-    number, held, row = counted(rows, classes, attribute, count)
-    of = Classes(held, starts_of(number))
-    value, enough = measure.value(of, l), measure.enough(of, l, c)
+    return diversity_of(CountedValues.from_rows(rows, classes, attribute, count), model, l, c)
+
+
+def diversity_of(values: CountedValues, model: str, l: int, c: float = 0.0) -> Diversity:
+    """The same of values that are counted already."""
+    measure, classes = MODELS[model], values.classes
+    value, enough = measure.value(classes, l), measure.enough(classes, l, c)
     pool = np.arange(value.size) if enough.all() else np.flatnonzero(~enough)
     weakest = int(pool[measure.weakest(value[pool])])
-    witness = int(row[of.first[weakest]])
     return Diversity(
         holds=bool(enough.all()),
         measured=float(value[weakest]),
-        top_share=float((of.top / of.size).max()),
-        witness={name: rows[name][witness] for name in classes},
+        top_share=values.top_share,
+        witness=values.place(weakest),
     )
 
 
 def counted(
-    rows: pl.DataFrame, classes: list[str], attribute: str, count: str | None = None
+    rows: pl.DataFrame, classes: Sequence[str], attribute: str, count: str | None = None
 ) -> tuple[Numbers, Numbers, Numbers]:
     """For each class and value, in order: the number of the class, how many people hold the value, one of its rows."""
     packed: Numbers = np.zeros(rows.height, np.int64)
@@ -172,11 +219,11 @@ def counted(
     del packed  # before more of the same size is made
     number = _in_32_bits(number // size)
     if count is None:
-        held = np.diff(first, append=rows.height)
+        counts = np.diff(first, append=rows.height)
     else:
         people = rows[count].to_numpy()
-        held = np.add.reduceat(people if order is None else people[order], first, dtype=np.int64)
-    return number, held, first if order is None else order[first]
+        counts = np.add.reduceat(people if order is None else people[order], first, dtype=np.int64)
+    return number, counts, first if order is None else order[first]
 
 
 def _sorted(keys: Numbers) -> tuple[Numbers, Numbers | None]:
@@ -221,7 +268,7 @@ def placed(series: pl.Series) -> Numbers:
             offsets: Numbers = numbers - numbers.min()
             return offsets
     if is_text(series.dtype):
-        series = coded(series)
+        series = dictionary_encode(series)
         assert isinstance(series.dtype, pl.Enum)
         codes, missing = series.to_physical(), series.dtype.categories.len()
         return (codes.cast(pl.Int64).fill_null(missing) if codes.null_count() else codes).to_numpy()
@@ -234,6 +281,6 @@ def smallest_class(rows: pl.DataFrame, classes: list[str]) -> tuple[int, dict[st
     >>> smallest_class(pl.DataFrame({"group": [1, 1, 2]}), ["group"])
     (1, {'group': 2})
     """
-    _, held, row = counted(rows.with_columns(pl.lit(0).alias("\0")), classes, "\0", None)
-    smallest = int(held.argmin())
-    return int(held[smallest]), {name: rows[name][int(row[smallest])] for name in classes}
+    _, counts, row = counted(rows.with_columns(pl.lit(0).alias("\0")), classes, "\0", None)
+    smallest = int(counts.argmin())
+    return int(counts[smallest]), {name: rows[name][int(row[smallest])] for name in classes}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.auditing.decomposed_tables import Coded, NotJudged, classes, number
+from pluralis.auditing.decomposed_tables import CodedTables, NotJudged, classes, number
 from pluralis.auditing.transport import Transport, flow_of, possible
 
 EDGES = 4_000_000  # pairs of a row of T^S and like groups that may be looked at
@@ -24,7 +24,7 @@ Numbers = npt.NDArray[np.int64]
 class JointWorlds:
     """One transport problem: rows of T^S to *takers*, a taker being the like groups that hold a primary value."""
 
-    def __init__(self, coded: Coded, primary: str) -> None:
+    def __init__(self, coded: CodedTables, primary: str) -> None:
         assert coded.joint is not None
         self.coded = coded
         self.names = list(coded.domains)
@@ -32,11 +32,11 @@ class JointWorlds:
         self.others = [str(i) for i, name in enumerate(self.names) if name != primary]
         self.rows = coded.joint.select(pl.int_range(pl.len()).alias("row"), pl.all())
         self.groups = self._classes()
-        held = coded.sets[primary].rename({"code": self.first}).join(self.groups, on="at")
-        takers = held.group_by("like", self.first).agg(pl.len().cast(pl.Int64).alias("groups"))
+        primary_sets = coded.sets[primary].rename({"code": self.first}).join(self.groups, on="at")
+        takers = primary_sets.group_by("like", self.first).agg(pl.len().cast(pl.Int64).alias("groups"))
         takers = takers.sort("like", self.first).with_columns(pl.int_range(pl.len()).alias("taker"))
         self._require_totals(takers)
-        of_class = held.unique(["class", self.first]).join(takers, on=["like", self.first])
+        of_class = primary_sets.unique(["class", self.first]).join(takers, on=["like", self.first])
         self.takers_of = of_class.select("class", "taker").sort("class", "taker")
         edges = self._edges(takers)
         ends = edges["row"].to_numpy(), edges["taker"].to_numpy()
@@ -56,13 +56,13 @@ class JointWorlds:
     def _require_totals(self, takers: pl.DataFrame) -> None:
         """Each primary value stands in as many rows of T^S as there are groups that hold it."""
         counts = self.rows.group_by(self.first).agg(pl.col("count").sum())
-        held = takers.group_by(self.first).agg(pl.col("groups").sum())
-        both = counts.join(held, on=self.first, how="full", coalesce=True).fill_null(0)
+        demand = takers.group_by(self.first).agg(pl.col("groups").sum())
+        both = counts.join(demand, on=self.first, how="full", coalesce=True).fill_null(0)
         wrong = both.filter(pl.col("count") != pl.col("groups")).sort(self.first)
         if wrong.height:
             code, count, groups = wrong.row(0)
-            said = self._said(self.first, code)
-            raise NotJudged(said, f"{said} stands in {count:,} sensitive rows, and {groups:,} groups hold it")
+            value = self._in_words(self.first, code)
+            raise NotJudged(value, f"{value} stands in {count:,} sensitive rows, and {groups:,} groups hold it")
 
     def _edges(self, takers: pl.DataFrame) -> pl.DataFrame:
         """`row`, `taker`: the rows of T^S whose values lie in the sets of those who may take them."""
@@ -83,7 +83,7 @@ class JointWorlds:
 
     def places(self, known: frozenset[str], protected: str) -> Iterator[pl.DataFrame]:
         """See `candidates.Worlds`. A and B are those of its module."""
-        # a cell is a combination with a value; cells of one combination are neighbours
+        # a cell is a combination with a value; cells of one combination are neighbors
         beside = self._beside(known)
         about = self.rows.select(
             number(beside).alias("known"), number([*beside, str(self.names.index(protected))]).alias("cell")
@@ -105,13 +105,13 @@ class JointWorlds:
         pieces = np.cumsum(np.bincount(of_class, sizes))[of_class] // PIECE
         for piece in np.unique(pieces):
             here = np.flatnonzero(pieces == piece)
-            at = np.repeat(starts[takers[here]] - np.cumsum(sizes[here]) + sizes[here], sizes[here])
-            at += np.arange(at.size)
-            key = np.repeat(of_class[here], sizes[here]) * known_of.size + cell[at]
+            edge = np.repeat(starts[takers[here]] - np.cumsum(sizes[here]) + sizes[here], sizes[here])
+            edge += np.arange(edge.size)
+            key = np.repeat(of_class[here], sizes[here]) * known_of.size + cell[edge]
             order = np.argsort(key, kind="stable")
             begin, _ = _runs(key[order])
             group, which = np.divmod(key[order][begin], known_of.size)
-            A, ones, more = (np.add.reduceat(some[at][order], begin) for some in (sure, only, several))
+            A, ones, more = (np.add.reduceat(some[edge][order], begin) for some in (sure, only, several))
             begin, candidates = _runs(group, known_of[which])
             B = np.repeat(np.add.reduceat(ones + more, begin), candidates) - ones
             candidates = np.repeat(candidates, candidates)
@@ -129,9 +129,12 @@ class JointWorlds:
     def members(self, _: str) -> pl.DataFrame:
         return self.groups.select("class", "group")
 
-    def told(self, known: frozenset[str], at: int) -> list[str]:
-        row = self.rows.filter(number(self._beside(known)) == at).row(0, named=True)
-        return [self._said(i, row[i]) for i in self._beside(known)]
+    def combination(self, known: frozenset[str], code: int) -> list[str]:
+        beside = self._beside(known)
+        if not beside:
+            return []
+        row = self.rows.filter(number(beside) == code).row(0, named=True)
+        return [self._in_words(i, row[i]) for i in beside]
 
     def note(self, _: str) -> str | None:
         return None
@@ -139,7 +142,7 @@ class JointWorlds:
     def _beside(self, known: frozenset[str]) -> list[str]:
         return [str(i) for i, name in enumerate(self.names) if name in known]
 
-    def _said(self, attribute: str, code: int) -> str:
+    def _in_words(self, attribute: str, code: int) -> str:
         name = self.names[int(attribute)]
         return f"{name} = {self.coded.domains[name][code]}"
 

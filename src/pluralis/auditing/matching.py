@@ -8,21 +8,34 @@ Auction  a box takes its cheapest point and raises its price to one above that o
 Short    once no point of a key costs exactly p, the boxes that have points above p cover only such points, all of them
          taken: these are *closed*, no other box can have one. A box that covers only closed points is short, and
          from it a set of boxes is found that ask for more points than they cover (Hall): nobody can serve them all.
+Floor    prices never fall, so no point of a box costs less than its second cheapest did when it last bid. A search
+         that has found two points at this price ends.
 Cost     the points of a key stand in a k-d tree that knows the lowest price below each node, so memory grows with rows
          and not with pairs. Bids have no useful bound, though a few for each row are the rule: steps are counted.
+         Keys have nothing to do with each other: parts of them run side by side, divided by the rows alone, so that
+         the answer does not depend on how many threads there are.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
-from pluralis.auditing.label_boxes import Boxes, Numbers, Points
+from pluralis.auditing.label_boxes import Boxes, Codes, Numbers, Points
+from pluralis.errors import optional
+
+njit = optional("numba", "Comparing with an original", "query").njit
 
 LEAF = 8
 CLOSED = 2**30
+PART = 50_000  # rows and points of the keys that are matched together; more where one key has more
+Flags = npt.NDArray[np.bool_]
+Weights = npt.NDArray[np.float64]
 
 
 class Matched(NamedTuple):
@@ -42,6 +55,7 @@ class _Tree(NamedTuple):
     """k-d trees, one for each key, over points in their order; nodes in preorder, `skip` the next one not below."""
 
     codes: np.ndarray
+    order: np.ndarray  # which point stands at each place
     leaf: np.ndarray  # of each point
     first: np.ndarray
     last: np.ndarray
@@ -60,26 +74,95 @@ class _Market(NamedTuple):
     owner: np.ndarray
 
 
+class _Part(NamedTuple):
+    """Boxes of some keys, with the trees of their points, and which box has which of these."""
+
+    numbers: Numbers  # of the boxes, among all
+    boxes: Boxes
+    tree: _Tree
+    owner: Numbers
+    short: np.ndarray  # boxes of which a row cannot be served
+    untried: Numbers  # rows of each box that are not served, and perhaps could be
+    spent: int
+
+
 def match(boxes: Boxes, points: Points, steps: int) -> Matched:
     """The largest matching, or as much of it as about so many visits of nodes allow."""
     if not boxes.rows.size:
         return Matched(0, 0, np.empty(0, np.int64), 0)
-    keys = 1 + max(boxes.key.max(), points.key.max(initial=-1))
     width = (boxes.high - boxes.low + 1.0).clip(1)
-    tree = _plant(points.codes, points.key, keys, 1 / width.mean(axis=0))
-    order = np.argsort(boxes.key, kind="stable")
-    count, nodes = points.key.size, tree.first.size
-    market = _Market(np.zeros(count, np.int32), np.zeros(nodes, np.int32), np.full(count, -1, np.int64))
-    short, untried = _bid(tree, boxes, order, market, steps)
-    empty = _empty(tree, market, boxes, short | (untried > 0))
-    untried[empty] = 0
+    weight = 1 / width.mean(axis=0)
+    total = int(boxes.rows.sum())
+
+    def serve(part: tuple[Numbers, Numbers]) -> _Part:
+        chosen, there = _chosen(boxes, part[0]), points.key[part[1]] - boxes.key[part[0][0]]
+        return _served(part[0], chosen, points.codes[part[1]], there, weight, steps * int(chosen.rows.sum()) // total)
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        parts = list(threads.map(serve, _parts(boxes, points)))
+    left = steps - sum(part.spent for part in parts)
+    for i, part in enumerate(parts):  # what some did not need goes to those who need more
+        if left > 0 and part.untried.any():
+            parts[i] = _settled(part, left)
+            left -= parts[i].spent
+    return _matched(parts)
+
+
+def _parts(boxes: Boxes, points: Points) -> Iterator[tuple[Numbers, Numbers]]:
+    """Boxes by their keys, and the points of these keys: whole keys together, as many as make a part."""
+    box, point = np.argsort(boxes.key, kind="stable"), np.argsort(points.key, kind="stable")
+    box_key, point_key = boxes.key[box], points.key[point]
+    keys = 1 + max(box_key[-1], point_key.max(initial=-1))
+    size = np.bincount(box_key, boxes.rows[box], keys) + np.bincount(point_key, minlength=keys)
+    part_of = (np.cumsum(size) - size) // PART
+    for some in np.split(box, np.flatnonzero(np.diff(part_of[box_key])) + 1):
+        ends = boxes.key[some[[0, -1]]] + (0, 1)
+        first, last = np.searchsorted(point_key, ends)
+        yield some, point[first:last]
+
+
+def _chosen(boxes: Boxes, some: Numbers) -> Boxes:
+    """Some boxes, the lowest key of which counts as 0."""
+    return boxes._replace(
+        low=boxes.low[some],
+        high=boxes.high[some],
+        sets=boxes.sets[some],
+        key=boxes.key[some] - boxes.key[some[0]],
+        rows=boxes.rows[some],
+    )
+
+
+def _served(numbers: Numbers, boxes: Boxes, codes: Codes, key: Numbers, weight: Weights, steps: int) -> _Part:
+    """The matching of a part."""
+    tree = _plant(codes, key, int(boxes.key[-1]) + 1, weight)
+    owner = np.full(key.size, -1, np.int64)
+    return _settled(_Part(numbers, boxes, tree, owner, np.zeros(boxes.rows.size, np.bool_), boxes.rows, 0), steps)
+
+
+def _settled(part: _Part, steps: int) -> _Part:
+    """Let those bid that are untried, from prices of 0: that keeps what Auction says, whatever the matching is."""
+    short, untried, spent = _bid(part.tree, part.boxes, part.untried, part.owner, steps)
+    return part._replace(short=part.short | short, untried=untried, spent=spent)
+
+
+def _matched(parts: list[_Part]) -> Matched:
+    """What all parts come to, with the plainest witness: a box that covers nothing, or else the first that is short."""
+    untried, worst = 0, (0, 0)
     proof = np.empty(0, np.int64), 0
-    if short.any() or empty.any():  # an empty one is the plainest witness
-        proof = _shortage(tree, market, boxes, np.argmax(short + 2 * empty))
-    return Matched(int((market.owner >= 0).sum()), int(untried.sum()), *proof)
+    for part in parts:
+        empty = _empty(part.tree, part.boxes, part.short | (part.untried > 0))
+        untried += int(part.untried[~empty].sum())
+        grade = part.short + 2 * empty
+        worst_here = np.flatnonzero(grade == grade.max())
+        box = int(worst_here[np.argmin(part.numbers[worst_here])])
+        rank = int(grade[box]), -int(part.numbers[box])
+        if rank[0] and rank > worst:
+            met, shared = _shortage(part.tree, part.boxes, part.owner, box)
+            worst, proof = rank, (part.numbers[met], shared)
+    return Matched(sum(int((part.owner >= 0).sum()) for part in parts), untried, *proof)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _plant(codes, key, keys, weight):
     """The trees of all points, split in the middle of the column that is widest beside the boxes."""
     order = np.argsort(key, kind="mergesort")
@@ -111,10 +194,10 @@ def _plant(codes, key, keys, weight):
             right = skip[node + 1]
             parent[node + 1] = parent[right] = node
             skip[node] = skip[right]
-    return _Tree(codes[order], leaf, first[:nodes], last[:nodes], skip, parent, low[:nodes], high[:nodes], roots)
+    return _Tree(codes[order], order, leaf, first[:nodes], last[:nodes], skip, parent, low[:nodes], high[:nodes], roots)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _bound(codes, rows, weight, low, high):
     """Fill the range of some rows in each column; returns the column of the widest, weighted."""
     widest, spread = 0, -1.0
@@ -127,7 +210,7 @@ def _bound(codes, rows, weight, low, high):
     return widest
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sorted(codes, rows, column):
     """Rows in the order of one column, if there is any."""
     if codes.shape[1] == 0:
@@ -138,7 +221,13 @@ def _sorted(codes, rows, column):
     return rows[np.argsort(values, kind="mergesort")]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _free_market(tree, owner):
+    """A market in which nothing costs anything."""
+    return _Market(np.zeros(owner.size, np.int32), np.zeros(tree.first.size, np.int32), owner)
+
+
+@njit(cache=True, nogil=True)
 def _meets(tree, node, boxes, box):
     """Whether the ranges of a node and of a box have something in common."""
     for c in range(tree.codes.shape[1]):
@@ -147,16 +236,16 @@ def _meets(tree, node, boxes, box):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _covers(tree, point, boxes, box):
     """Whether a box covers a point."""
     for c in range(tree.codes.shape[1]):
         code = tree.codes[point, c]
         if code < boxes.low[box, c] or code > boxes.high[box, c]:
             return False
-        held = boxes.sets[box, c]
-        if held >= 0:
-            a, b = boxes.starts[held], boxes.starts[held + 1] - 1
+        set_number = boxes.sets[box, c]
+        if set_number >= 0:
+            a, b = boxes.starts[set_number], boxes.starts[set_number + 1] - 1
             while a < b:
                 middle = (a + b) // 2
                 if boxes.members[middle] < code:
@@ -168,9 +257,12 @@ def _covers(tree, point, boxes, box):
     return True
 
 
-@njit(cache=True)
-def _cheapest(tree, market, boxes, box):
-    """The cheapest open point of a box or -1, the price of the second or CLOSED, and how many nodes were visited."""
+@njit(cache=True, nogil=True)
+def _cheapest(tree, market, boxes, box, floor):
+    """The cheapest open point of a box or -1, the price of the second or CLOSED, and how many nodes were visited.
+
+    No point of the box costs less than `floor`.
+    """
     node, stop = tree.roots[boxes.key[box]], tree.roots[boxes.key[box] + 1]
     best, first, second, visited = -1, CLOSED, CLOSED, 0
     while node < stop:
@@ -186,11 +278,29 @@ def _cheapest(tree, market, boxes, box):
                         best, first, second = point, price, first
                     else:
                         second = price
+                    if second <= floor:
+                        return best, second, visited
         node += 1
     return best, second, visited
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _open_point(tree, market, boxes, box):
+    """An open point of a box, or -1."""
+    node, stop = tree.roots[boxes.key[box]], tree.roots[boxes.key[box] + 1]
+    while node < stop:
+        if market.lowest[node] == CLOSED or not _meets(tree, node, boxes, box):
+            node = tree.skip[node]
+            continue
+        if tree.skip[node] == node + 1:
+            for point in range(tree.first[node], tree.last[node]):
+                if market.price[point] < CLOSED and _covers(tree, point, boxes, box):
+                    return point
+        node += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
 def _set_price(tree, market, point, price):
     """Change a price, and the lowest ones above it."""
     market.price[point] = price
@@ -204,33 +314,39 @@ def _set_price(tree, market, point, price):
         lowest = min(market.lowest[node + 1], market.lowest[tree.skip[node + 1]])
 
 
-@njit(cache=True)
-def _bid(tree, boxes, order, market, steps):
-    """Let boxes bid in order, key by key. Returns which boxes are short, and how many rows of each are untried."""
-    short, untried = np.zeros(order.size, np.bool_), np.zeros(order.size, np.int64)
+@njit(cache=True, nogil=True)
+def _bid(tree, boxes, wanting, owner, steps):
+    """Let boxes, sorted by key, bid for as many more points as they are `wanting`; changes `owner`.
+
+    Returns which boxes are short, how many rows of each are untried, and the visits.
+    """
+    market = _free_market(tree, owner)
+    floor = np.zeros(wanting.size, np.int32)
+    short, untried = np.zeros(wanting.size, np.bool_), np.zeros(wanting.size, np.int64)
     key, first, last, spent = -1, 0, 0, 0
     costing = np.zeros(1, np.int64)  # how many open points of this key have each price
-    for start in order:
-        if boxes.key[start] != key:
+    for start in range(wanting.size):
+        if wanting[start] > 0 and boxes.key[start] != key:
             key = boxes.key[start]
             first = last
             if tree.roots[key] < tree.roots[key + 1]:
                 first, last = tree.first[tree.roots[key]], tree.last[tree.roots[key]]
             costing = np.zeros(last - first + 2, np.int64)
             costing[0] = last - first
-        for _ in range(boxes.rows[start]):
+        for _ in range(wanting[start]):
             box = start
             while box >= 0:
                 if spent >= steps:
                     untried[box] += 1
                     break
-                point, second, visited = _cheapest(tree, market, boxes, box)
+                point, second, visited = _cheapest(tree, market, boxes, box, floor[box])
+                floor[box] = second
                 spent += visited
                 if point < 0:
                     short[box] = True
                     break
                 old, new = market.price[point], second + 1 if second < CLOSED else CLOSED
-                market.owner[point], box = box, market.owner[point]
+                owner[point], box = box, owner[point]
                 _set_price(tree, market, point, new)
                 costing[old] -= 1
                 if new < CLOSED:
@@ -241,42 +357,35 @@ def _bid(tree, boxes, order, market, steps):
                         if old < market.price[other] < CLOSED:
                             costing[market.price[other]] -= 1
                             _set_price(tree, market, other, CLOSED)
-    return short, untried
+    return short, untried, spent
 
 
-@njit(cache=True)
-def _open(market):
-    """Forget all prices."""
-    market.price[:] = 0
-    market.lowest[:] = 0
-
-
-@njit(cache=True)
-def _empty(tree, market, boxes, asked):
-    """Which of the boxes asked for cover no point. Prices are forgotten."""
-    _open(market)
+@njit(cache=True, nogil=True)
+def _empty(tree, boxes, asked):
+    """Which of the boxes asked for cover no point."""
+    market = _free_market(tree, np.empty(tree.leaf.size, np.int64))
     empty = np.zeros(asked.size, np.bool_)
     for box in np.flatnonzero(asked):
-        empty[box] = _cheapest(tree, market, boxes, box)[0] < 0
+        empty[box] = _open_point(tree, market, boxes, box) < 0
     return empty
 
 
-@njit(cache=True)
-def _shortage(tree, market, boxes, box):
-    """From a box that is short: boxes whose points all belong to one of them, and how many points. Prices go."""
-    _open(market)
-    found, met = np.empty(boxes.rows.size, np.int64), np.zeros(boxes.rows.size, np.bool_)
-    found[0], met[box] = box, True
+@njit(cache=True, nogil=True)
+def _shortage(tree, boxes, owner, box):
+    """From a box that is short: boxes whose points all belong to one of them, and how many points."""
+    market = _free_market(tree, owner)
+    boxes_met, met = np.empty(boxes.rows.size, np.int64), np.zeros(boxes.rows.size, np.bool_)
+    boxes_met[0], met[box] = box, True
     head, tail, points = 0, 1, 0
     while head < tail:
-        point = _cheapest(tree, market, boxes, found[head])[0]
+        point = _open_point(tree, market, boxes, boxes_met[head])
         if point < 0:
             head += 1
             continue
         _set_price(tree, market, point, CLOSED)
         points += 1
-        owner = market.owner[point]
-        if not met[owner]:
-            found[tail], met[owner] = owner, True
+        holder = owner[point]
+        if not met[holder]:
+            boxes_met[tail], met[holder] = holder, True
             tail += 1
-    return found[:tail], points
+    return boxes_met[:tail], points

@@ -62,7 +62,7 @@ def known(dependency: Dependency) -> Part:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a rule stands: whether its secret can be reached at all, by what it is guarded, and why, in words."""
+    """How a rule stands: whether its sensitive attribute can be reached, by what it is guarded, and why, in words."""
 
     rule: Rule
     reached: bool
@@ -75,7 +75,7 @@ class Standing:
 
 
 def normal_form(rules: Iterable[Rule], parts: Sequence[Part]) -> list[Standing]:
-    r"""Definition 5: each rule's secret cannot be reached, or has a guardian.
+    r"""Definition 5: each rule's sensitive attribute cannot be reached, or has a guardian.
 
     The paper's running example, as its Table 3 publishes it:
 
@@ -97,21 +97,21 @@ def normal_form(rules: Iterable[Rule], parts: Sequence[Part]) -> list[Standing]:
 
 
 def _standing(rule: Rule, parts: Sequence[Part]) -> Standing:
-    secret = rule.protects
-    path = paths(rule.knows, parts).get(secret)
+    sensitive = rule.protects
+    path = paths(rule.knows, parts).get(sensitive)
     if path is None:
-        return Standing(rule, False, None, f"{secret} cannot be reached from {', '.join(rule.knows) or 'nothing'}")
+        return Standing(rule, False, None, f"{sensitive} cannot be reached from {', '.join(rule.knows) or 'nothing'}")
     guard = guardian(rule, parts)
     if guard is not None:
         return Standing(rule, True, guard, f"guarded by {guard.name}")
     tried = (
-        f"{part.name} {' and '.join(objections(rule, part, parts))}" for part in parts if secret in part.attributes
+        f"{part.name} {' and '.join(objections(rule, part, parts))}" for part in parts if sensitive in part.attributes
     )
     return Standing(rule, True, None, "; ".join([f"nothing guards {' - '.join(path)}", *tried]))
 
 
 def guardian(rule: Rule, parts: Sequence[Part]) -> Part | None:
-    """Definition 4: the part that guards a rule. Where the secret can be reached there is at most one.
+    """Definition 4: the part that guards a rule. Where the sensitive attribute can be reached there is at most one.
 
     >>> t1 = Part("t1", frozenset({"age", "disease"}), protects=frozenset({"disease"}))
     >>> t2 = Part("t2", frozenset({"job", "disease"}), protects=frozenset({"disease"}))
@@ -125,23 +125,23 @@ def guardian(rule: Rule, parts: Sequence[Part]) -> Part | None:
 
 def objections(rule: Rule, part: Part, parts: Sequence[Part]) -> Iterator[str]:
     """Which of the three conditions of Definition 4 a part does not meet."""
-    secret, known = rule.protects, frozenset(rule.knows)
+    sensitive, known = rule.protects, frozenset(rule.knows)
     others = [other for other in parts if other is not part]
     # (i) It contains S,
-    if secret not in part.attributes:
-        yield f"does not contain {secret}"
+    if sensitive not in part.attributes:
+        yield f"does not contain {sensitive}"
         return
     # (ii) and by itself protects it from what is known of its attributes, or can be reached from Q by the others.
-    if secret not in part.protects:
-        yield f"does not protect {secret}"
+    if sensitive not in part.protects:
+        yield f"does not protect {sensitive}"
         return
-    told = reachable(known, others) & part.attributes - {secret}
-    if not told <= part.left:
-        yield f"does not protect {secret} from {', '.join(sorted(told - part.left))}"
+    learned = reachable(known, others) & part.attributes - {sensitive}
+    if not learned <= part.left:
+        yield f"does not protect {sensitive} from {', '.join(sorted(learned - part.left))}"
     # (iii) Cut from the rest of the part, S can no longer be reached from Q.
-    around = paths(known, [*others, *part.cut()]).get(secret)
+    around = paths(known, [*others, *part.cut()]).get(sensitive)
     if around is not None:
-        yield f"protects {secret}, but {' - '.join(around)} leads around"
+        yield f"protects {sensitive}, but {' - '.join(around)} leads around"
 
 
 def reachable(start: Collection[str], parts: Sequence[Part]) -> frozenset[str]:
@@ -156,13 +156,13 @@ def reachable(start: Collection[str], parts: Sequence[Part]) -> frozenset[str]:
 
 def paths(start: Collection[str], parts: Sequence[Part]) -> dict[str, tuple[str, ...]]:
     """A shortest path to each attribute that can be reached: attribute, part, attribute, part, …, attribute."""
-    found: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(start)}
-    queue = deque(found)
+    shortest: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(start)}
+    queue = deque(shortest)
     while queue:
         here = queue.popleft()
         for part in parts:
             if here in part.attributes:
-                new = sorted(part.attributes - found.keys())
-                found |= {there: (*found[here], part.name, there) for there in new}
+                new = sorted(part.attributes - shortest.keys())
+                shortest |= {there: (*shortest[here], part.name, there) for there in new}
                 queue.extend(new)
-    return found
+    return shortest

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.auditing.decomposed_tables import Coded, NotJudged, classes
+from pluralis.auditing.decomposed_tables import CodedTables, NotJudged, classes
 from pluralis.auditing.transport import Transport, flow_of, most_forced, possible
 
 
 class ProductWorlds:
     """For each attribute with counts, a transport problem of its own: values to classes of groups with equal sets."""
 
-    def __init__(self, coded: Coded, primary: str) -> None:
+    def __init__(self, coded: CodedTables, primary: str) -> None:
         self.coded, self.primary = coded, primary
         self.of_group = {name: classes(sets).join(coded.groups, on="at") for name, sets in coded.sets.items()}
         self.problems: dict[str, tuple[Transport, npt.NDArray[np.int64]]] = {}
@@ -37,8 +37,8 @@ class ProductWorlds:
         supply = np.zeros(len(self.coded.domains[name]), np.int64)
         supply[counts["code"].to_numpy()] = counts["count"].to_numpy()
         if name == self.primary:  # each value once to each group that holds it
-            held = np.bincount(self.coded.sets[name]["code"].to_numpy(), minlength=supply.size)
-            return Transport(supply, held, np.arange(supply.size), np.arange(supply.size))
+            demand = np.bincount(self.coded.sets[name]["code"].to_numpy(), minlength=supply.size)
+            return Transport(supply, demand, np.arange(supply.size), np.arange(supply.size))
         edges = self._edges(name)
         ends = edges["code"].to_numpy(), edges["class"].to_numpy()
         return Transport(supply, self._classes(name)["rows"].to_numpy(), *ends)
@@ -87,7 +87,7 @@ class ProductWorlds:
     def members(self, protected: str) -> pl.DataFrame:
         return self.of_group[protected].select("class", "group")
 
-    def told(self, _: frozenset[str], __: int) -> list[str]:
+    def combination(self, _: frozenset[str], __: int) -> list[str]:
         return []
 
     def note(self, protected: str) -> str | None:

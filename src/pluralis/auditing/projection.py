@@ -7,13 +7,13 @@ original, counting how often a row occurs. That the projections belong to the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import polars as pl
 
 from pluralis.auditing.coverage import covered
 from pluralis.auditing.judging import Tables
-from pluralis.auditing.label_boxes import core
+from pluralis.auditing.label_boxes import core_columns
 from pluralis.auditing.verdict import Finding
 from pluralis.release.manifest import ColumnInfo, Manifest, TableInfo
 from pluralis.release.original import original_values
@@ -27,7 +27,7 @@ def projections(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> l
     total = manifest.rows + manifest.suppressed
     findings = [
         Finding(
-            "published and left-out rows are the rows of the original",
+            "published and suppressed rows are the rows of the original",
             total == original.height,
             measured=float(total),
             promised=float(original.height),
@@ -37,8 +37,9 @@ def projections(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> l
         rows = tables[info.name]
         if info.named("quasi"):
             findings.append(_quasi(info, rows, manifest, original))
-        for names, published, true in _secrets(info, rows, manifest, original):
-            surplus, witness = _surplus(published, true)
+        for names, published, true in _sensitive_values(info, rows, manifest, original):
+            keep = {name for name, own in zip(true.columns, names, strict=True) if own in manifest.parameters.case}
+            surplus, witness = _surplus(published, true, keep)
             claim = f"no {' with '.join(names)} is invented in {info.name}"
             findings.append(Finding(claim, not surplus, float(surplus), 0.0, witness=witness, note=APART))
     return findings
@@ -48,13 +49,13 @@ def _quasi(info: TableInfo, rows: pl.DataFrame, manifest: Manifest, original: pl
     columns = info.named("quasi")
     true = pl.DataFrame({column.name: original_values(original, column, manifest) for column in columns})
     if not all(column.exact for column in columns):
-        return covered(info, rows, true, linked=True)
-    surplus, witness = _surplus(rows.select(true.columns), true)
-    claim = "every published row has the quasi values of a row of its own in the original"
+        return covered(info, rows, true, True, manifest.parameters.case)
+    surplus, witness = _surplus(rows.select(true.columns), true, manifest.parameters.case)
+    claim = "every published row has the quasi-identifiers of a row of its own in the original"
     return Finding(claim, not surplus, float(surplus), 0.0, witness=witness, note=APART)
 
 
-def _secrets(
+def _sensitive_values(
     info: TableInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame
 ) -> Iterator[tuple[list[str], pl.DataFrame, pl.DataFrame]]:
     """(attributes, published values with their counts, true values) for whatever a table tells of sensitive ones."""
@@ -80,20 +81,19 @@ def sensitive_info(name: str, manifest: Manifest) -> ColumnInfo:
         for column in table.named("sensitive"):
             if (column.attribute or column.name) == name:
                 return column
-    domain = manifest.parameters.get("domains", {}).get(name)
-    return ColumnInfo.model_validate(domain) if domain else ColumnInfo(name=name, role="sensitive", type="text")
+    return manifest.parameters.domains.get(name) or ColumnInfo(name=name, role="sensitive", type="text")
 
 
 def as_text(series: pl.Series) -> pl.Series:
     return series if series.dtype == pl.String else number_texts(series)
 
 
-def _surplus(published: pl.DataFrame, true: pl.DataFrame) -> tuple[int, str | None]:
+def _surplus(published: pl.DataFrame, true: pl.DataFrame, keep: Collection[str]) -> tuple[int, str | None]:
     """How many published rows are more than the original has, and one of them."""
     names = true.columns
     weight = pl.col("count").sum() if "count" in published.columns and "count" not in names else pl.len()
-    shown = published.with_columns(core(published[name]).alias(name) for name in names).group_by(names)
-    real = true.with_columns(core(true[name]).alias(name) for name in names).group_by(names)
+    shown = published.with_columns(core_columns(published, names, keep)).group_by(names)
+    real = core_columns(true, names, keep).group_by(names)
     both = shown.agg(weight.cast(pl.Int64).alias("\0shown")).join(
         real.agg(pl.len().cast(pl.Int64).alias("\0true")), on=names, how="left", nulls_equal=True
     )

@@ -14,7 +14,7 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.grouping.addition import Design
+from pluralis.auditing.drawn_sets import DrawnSets
 
 
 def fewest_rows(weight: int) -> int:
@@ -52,10 +52,10 @@ def _within(n: int, twice: int, *, below: bool) -> bool:
     return gap <= 0 or gap * gap <= 4 * less
 
 
-def largest_posterior(design: Design) -> float:
+def largest_posterior(design: DrawnSets) -> float:
     """The largest posterior of any member of any set, by any counts that the weights can stand for."""
-    assert design.counts is not None
-    weights = [int(weight) for weight in design.counts]
+    assert design.weights is not None
+    weights = [int(weight) for weight in design.weights]
     few, many = [fewest_rows(weight) for weight in weights], [most_rows(weight) for weight in weights]
     top, total, every = max(weights), sum(weights), sum(many)
     of_top = most_rows(top)
@@ -69,7 +69,7 @@ def largest_posterior(design: Design) -> float:
     many = [max(n, *allowed) if weight == top and allowed else n for n, weight in zip(many, weights, strict=True)]
     low = np.array([n / weight for n, weight in zip(few, weights, strict=True)])
     high = np.array([n / weight for n, weight in zip(many, weights, strict=True)])
-    return float(_posteriors(low[design.sets], high[design.sets]).max())
+    return float(_posteriors(low[design.possible[0]], high[design.possible[0]]).max())
 
 
 def _posteriors(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

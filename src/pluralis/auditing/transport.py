@@ -67,16 +67,16 @@ def flow_of(problem: Transport) -> Numbers | None:
     rows = np.concatenate([source, np.full(supply.size, first), supply.size + np.arange(demand.size)])
     columns = np.concatenate([supply.size + target, np.arange(supply.size), np.full(demand.size, last)])
     most = np.concatenate([np.minimum(supply[source], demand[target]), supply, demand])
-    found = maximum_flow(_matrix(most, rows, columns, last + 1), first, last)
-    if found.flow_value != supply.sum():
+    solution = maximum_flow(_matrix(most, rows, columns, last + 1), first, last)
+    if solution.flow_value != supply.sum():
         return None
-    arcs = found.flow.tocoo()
+    arcs = solution.flow.tocoo()
     inner = (arcs.data > 0) & (arcs.row < supply.size) & (arcs.col < first)
     keys = source * demand.size + target
     order = np.argsort(keys)
-    at = np.searchsorted(keys[order], arcs.row[inner].astype(np.int64) * demand.size + arcs.col[inner] - supply.size)
+    edge = np.searchsorted(keys[order], arcs.row[inner].astype(np.int64) * demand.size + arcs.col[inner] - supply.size)
     flow = np.zeros(source.size, np.int64)
-    flow[order[at]] = arcs.data[inner]
+    flow[order[edge]] = arcs.data[inner]
     return flow
 
 
@@ -132,16 +132,16 @@ def most_forced(problem: Transport, flow: Numbers, largest: Numbers) -> Forced:
     arcs = np.flatnonzero(kinds_at[target] > 1)  # places of one kind lead nowhere
     best, left = Forced(0, 1, int(target[0])), STEPS
     for edge in order:
-        n, at = int(among[edge]), int(target[edge])
+        n, place = int(among[edge]), int(target[edge])
         if bound[edge] * best.among <= best.units * n:
             break
         if left <= 0:
-            return Forced(int(bound[edge]), n, at, exact=False)
+            return Forced(int(bound[edge]), n, place, exact=False)
         left -= source.size
         most = int(flow[edge] - spare[edge])
         units = most - _led_elsewhere(problem, flow, kind, arcs, int(edge), most)
         if units * best.among > best.units * n:
-            best = Forced(units, n, at)
+            best = Forced(units, n, place)
     return best
 
 
@@ -193,8 +193,8 @@ def _led_elsewhere(problem: Transport, flow: Numbers, kind: Numbers, arcs: Numbe
     rows = np.concatenate([kind[source[arcs]], kinds + target[arcs], beside])
     columns = np.concatenate([kinds + target[arcs], kind[source[arcs]], np.full(beside.size, last)])
     units = np.concatenate([np.full(arcs.size, most), np.minimum(flow[arcs], most), np.full(beside.size, most)])
-    found = maximum_flow(_matrix(units, rows, columns, last + 1), first, last)
-    return min(most, int(found.flow_value))
+    solution = maximum_flow(_matrix(units, rows, columns, last + 1), first, last)
+    return min(most, int(solution.flow_value))
 
 
 def _matrix(data: Any, rows: Any, columns: Any, size: int) -> csr_array:

@@ -1,4 +1,7 @@
-"""The command line: parse, call one library function, show. Heavy imports happen inside the commands."""
+"""The program: its commands, and what becomes of errors. Each command is a file of its own, named as it is typed.
+
+A command parses, calls the library, and shows. Heavy imports happen inside commands, so that `--help` is quick.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,67 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from pluralis.cli import publishing, using  # noqa: F401, they add their commands
-from pluralis.cli.common import app
+from pluralis.cli.attack import attack
+from pluralis.cli.audit import audit
+from pluralis.cli.check import check
+from pluralis.cli.compare import compare
+from pluralis.cli.demo import demo
+from pluralis.cli.init import init
+from pluralis.cli.measure import measure
+from pluralis.cli.methods import methods
+from pluralis.cli.profile import profile
+from pluralis.cli.publish import publish
+from pluralis.cli.query import query
+from pluralis.cli.reproduce import reproduce
+from pluralis.cli.rules import rules
+from pluralis.display.escaping import complain, print_json, print_lines, printable
 from pluralis.errors import AuditFailed, Breached, PluralisError
-from pluralis.escaping import complain, print_json, print_lines
 
 DEBUG = "PLURALIS_DEBUG"
+COMMANDS: tuple[Callable[..., None], ...] = (  # in the order of --help
+    demo, profile, init, check, rules, publish, compare, audit, measure, query, attack, reproduce, methods,
+)  # fmt: skip
+
+_Complaint: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Usage errors repeat what was typed, and are shown by Typer."""
+    try:
+        yield
+    except _Complaint as error:
+        error.message = printable(error.message)  # type: ignore[attr-defined]
+        raise
+
+
+class _Program(TyperGroup):
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        with _readable():
+            return super().make_context(*words, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _readable():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    cls=_Program,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Publish tables with several sensitive attributes, under rules that an audit proves.",
+)
+for _command in COMMANDS:
+    app.command()(_command)
 
 
 def _version(asked: bool) -> None:
@@ -66,10 +119,10 @@ def _complain_of_fault(error: BaseException) -> None:
     if isinstance(error, UnicodeError):
         complain("An argument or a file holds bytes that are no text. Write it in UTF-8.")
     else:
-        said = " ".join(str(error).split())[:300]
+        message = " ".join(str(error).split())[:300]
         complain(
-            f"Ended by an unexpected {type(error).__name__}{f': {said}' if said else ''}. A file is damaged, or this "
-            f"is a fault of Pluralis: please report it. Set {DEBUG}=1 to see where it happened."
+            f"Ended by an unexpected {type(error).__name__}{f': {message}' if message else ''}. A file is damaged, or "
+            f"this is a fault of Pluralis: please report it. Set {DEBUG}=1 to see where it happened."
         )
     if os.environ.get(DEBUG):
         whole = "".join(traceback.format_exception(error))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from pluralis.cli.terminal import Terminal
-from pluralis.escaping import printable
+from pluralis.cli.warm import announce_compilation
+from pluralis.display.escaping import printable
 from pluralis.progress import listening
+
+BETWEEN_LINES = 30.0  # seconds
 
 
 class _Bars:
@@ -27,11 +31,41 @@ class _Bars:
         self._progress.update(self._tasks[what], total=1.0, completed=1.0)
 
 
+class _Lines:
+    """A line on standard error now and then, where no terminal shows bars: a log shows that work goes on."""
+
+    def __init__(self, console: Terminal) -> None:
+        self._console = console
+        self._last = time.monotonic()
+
+    def begin(self, what: str) -> None:
+        self._say(what)
+
+    def advance(self, what: str, share: float) -> None:
+        self._say(f"{what}: {share:.0%}")
+
+    def end(self, what: str) -> None:
+        pass
+
+    def _say(self, text: str) -> None:
+        if time.monotonic() - self._last >= BETWEEN_LINES:
+            self._last = time.monotonic()
+            self._console.say("{}", text)
+
+
+def progress() -> AbstractContextManager[None]:
+    """The steps of a command, shown on standard error; said first where kernels must be compiled."""
+    console = Terminal(stderr=True)
+    announce_compilation(lambda text: console.say("{}", text, style="dim"))
+    return progress_bars(console)
+
+
 @contextmanager
 def progress_bars(console: Terminal) -> Iterator[None]:
-    """Show the steps of what happens inside, if somebody is looking."""
+    """Show the steps of what happens inside: bars on a terminal, else a line now and then."""
     if not console.is_terminal:
-        yield
+        with listening(_Lines(console)):
+            yield
         return
     columns = (TextColumn("  {task.description:<28}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress, listening(_Bars(progress)):

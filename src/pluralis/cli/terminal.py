@@ -7,6 +7,7 @@ lines, which layout makes: so no value may be put into markup by hand. A test re
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from string import Formatter
@@ -19,7 +20,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Span, Text
 
-from pluralis.escaping import printable
+from pluralis.display.escaping import printable
 
 INDENT = 4  # of what is left of a line
 
@@ -69,6 +70,11 @@ class Terminal(Console):
             yield segment if segment.control else segment._replace(text=printable(segment.text, keep="\n"))
 
 
+def terminal() -> Terminal:
+    """Standard output. Where it is no terminal, lines have room."""
+    return Terminal(width=None if sys.stdout.isatty() else 160)
+
+
 class Grid(Table):
     """A table without lines. Texts are cells as they are."""
 
@@ -90,6 +96,15 @@ class Grid(Table):
 def styled(text: str, style: str) -> Text:
     """A text in a style."""
     return Text(printable(text), style=style)
+
+
+def short_number(value: float | None) -> str:
+    """A number in a cell: four digits, or all before the point; nothing where there is none.
+
+    >>> short_number(1 / 3), short_number(123456.7), short_number(None)
+    ('0.3333', '123,457', '')
+    """
+    return "" if value is None else f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
 _PLACE = "\ue000"  # of a value, while the markup around it is read

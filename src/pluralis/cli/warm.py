@@ -11,16 +11,26 @@ from pathlib import Path
 
 
 def is_warm() -> bool:
-    """Whether compiled kernels lie in the cache."""
+    """Whether compiled kernels lie in the cache: beside them, or among the user's files where that is not writable."""
     elsewhere = os.environ.get("NUMBA_CACHE_DIR")
-    places = [Path(elsewhere)] if elsewhere else [Path(__file__).parents[1] / "kernels" / "__pycache__"]
+    places = (
+        [Path(elsewhere)] if elsewhere else [Path(__file__).parents[1] / "kernels" / "__pycache__", *_of_the_user()]
+    )
     return any(next(place.rglob("*.nbi"), None) is not None for place in places if place.is_dir())
+
+
+def _of_the_user() -> list[Path]:
+    """Where Numba keeps what it compiled of a package in a folder that it cannot write to."""
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    if sys.platform == "darwin":
+        caches = Path.home() / "Library" / "Caches"
+    return sorted(Path(caches, "numba").glob("kernels_*"))
 
 
 def announce_compilation(say: Callable[[str], None]) -> None:
     """Say so where the kernels must be compiled first."""
     if not is_warm():
-        say("Compiling kernels, once: about a minute.")
+        say("Compiling (once, about 30 s).")
 
 
 def warm(*names: str) -> None:
@@ -30,7 +40,7 @@ def warm(*names: str) -> None:
     from pluralis.attacks import Options, attack
     from pluralis.auditing import audit
     from pluralis.errors import Infeasible
-    from pluralis.methods import methods
+    from pluralis.method import methods
     from pluralis.policy.policy import Policy
     from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
@@ -56,7 +66,7 @@ def warm(*names: str) -> None:
     }
     one = {name: attribute for name, attribute in attributes.items() if name != "insurer"}
     policies = [
-        Policy.of(
+        Policy.from_dict(
             {"version": 1, "attributes": some, "others": "drop", "person": "person", "publish": {"suppress": 0.5}}
         )
         for some in (attributes, one)
@@ -72,7 +82,7 @@ def warm(*names: str) -> None:
                 release.count(f"age > 30 {word} disease = 'd1' {word} insurer != 'i1'")
         if variant == "hardened" and not names:  # nobody waits for attacks before a demo
             attack(release, table, options=Options(persons=table["person"].rank("dense").cast(pl.Int64).to_numpy()))
-        if release.kind == "generalized":  # its audit compiles too, the search for a witness included
+        if release.traits.sensitive_in_rows:  # its audit compiles too, the search for a witness included
             audit(release, original=table.with_columns(pl.col("age") + 100), allow_test=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"

@@ -96,11 +96,11 @@ def share_out(
     try:
         left = len(threads)
         while left:
-            said = done.get()
-            if said is _DONE:
+            message = done.get()
+            if message is _DONE:
                 left -= 1
                 continue
-            i, result = said
+            i, result = message
             if isinstance(result, _Failed):
                 raise (result.error or RuntimeError)(result.message)
             yield i, result
@@ -128,11 +128,11 @@ def _tend(
     try:
         while True:
             i = waiting.get_nowait()
-            told: list[Any] = [tasks[i]]
+            messages: list[Any] = [tasks[i]]
             if worker is None:
-                worker, told = _started(), [(function, shared), tasks[i]]
+                worker, messages = _started(), [(function, shared), tasks[i]]
                 running.append(worker)
-            result = _asked(worker, told, limit)
+            result = _asked(worker, messages, limit)
             if isinstance(result, Died):
                 worker = None
             done.put((i, result))
@@ -145,14 +145,14 @@ def _tend(
         done.put(_DONE)
 
 
-def _asked(worker: subprocess.Popen[bytes], told: Sequence[Any], limit: float) -> Any:
+def _asked(worker: subprocess.Popen[bytes], messages: Sequence[Any], limit: float) -> Any:
     """What a worker answers to the last thing that it is told."""
     late = Event()
     clock = Timer(limit, _give_up, (worker, late))
     clock.start()
     try:
-        for what in told:
-            _say(worker.stdin, what)
+        for message in messages:
+            _say(worker.stdin, message)
         return pickle.load(worker.stdout)  # type: ignore[arg-type]  # our own worker wrote it
     except (EOFError, BrokenPipeError, pickle.UnpicklingError):
         worker.kill()

@@ -3,8 +3,12 @@
 Words      guess = the highest probability that somebody gets for a person's value, as the audit measures it on the
            tables; None where the release does not bound it (sets of values whose shares nobody can tell).
            kept = the promise of the policy holds: the guess is at most 1/l, or the model that the policy names is met.
-Error      the median relative error of random counts, the same ones for every method: QUERIES for each protected
-           attribute, on up to three others, as in metrics.queries. The mean over attributes.
+Target     a measure of utility by which releases are compared; less is better in all three.
+Error      the same random counts for every method: QUERIES for each protected attribute, on up to three others, of
+           which the median relative error counts, the mean over attributes; and PAIR_QUERIES for each pair of a
+           protected attribute and another one, of which the error counts in proportion to the true counts, the mean
+           over up to PAIRS pairs. The mean of both: a release that loses how attributes go together is not good for
+           counting each.
 Seconds    to publish in memory, on one core, without compiling kernels; where that is little, the less of two runs.
 Key        the test key, so that the same table and policy give the same figures. No row of a trial leaves the process.
 """
@@ -14,8 +18,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from numba.core import event
@@ -23,22 +28,31 @@ from numba.core import event
 from pluralis.assembling.building import Built, build
 from pluralis.attacks import Result
 from pluralis.attacks import attack as attacked
+from pluralis.attacks.base import SLACK
 from pluralis.auditing import Verdict, audit
 from pluralis.errors import AuditFailed, Infeasible, PolicyError
+from pluralis.method import methods
 from pluralis.metrics import Loss
-from pluralis.metrics.workloads import answers, workload
+from pluralis.metrics.workloads import answers, association_error, workload
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Key
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import Claim, Manifest
-from pluralis.release.original import original_values
+from pluralis.release.original import original_values, recoded
 from pluralis.release.release import Release
 
+Target = Literal["error", "kl", "ncp"]
+TARGETS: dict[Target, str] = {
+    "error": "error of counts",
+    "kl": "KL divergence",
+    "ncp": "information loss (NCP)",
+}
 QUERIES = 200
+PAIRS, PAIR_QUERIES, PAIR_SELECTIVITY = 30, 20, 0.02  # narrow: broad counts hardly show how values go together
 DIMENSIONS = 3
 BRIEF = 10.0  # seconds below which loading libraries would count for much
-SLACK = 1e-9  # by which a share may exceed what was promised: rounding
 UNBOUNDED = ("candidates",)  # models of claims that say which values remain possible, not how likely each is
+SETS = ("candidates", "set-size")  # those of sets of l values, which a policy may accept
 BOUNDING = ("frequency", "posterior")  # those that bound a guess by 1/l
 
 
@@ -61,7 +75,7 @@ class Attacked:
     attack: str
     question: str
     success: float
-    blind: float
+    prior: float
     breach: bool
 
 
@@ -74,7 +88,7 @@ class Measured:
     error: float | None
     kl: float | None
     ncp: float | None
-    left_out: float
+    suppressed: float
     seconds: float
     attacks: tuple[Attacked, ...] = ()
 
@@ -95,8 +109,8 @@ class Measured:
 
     def worst_of(self, adversary: Sequence[str]) -> float | None:
         """The worst guess of one adversary, whatever it is about."""
-        found = [guess.measured for guess in self.guesses if guess.adversary == tuple(adversary)]
-        return max((one for one in found if one is not None), default=None) if None not in found else None
+        figures = [guess.measured for guess in self.guesses if guess.adversary == tuple(adversary)]
+        return max((one for one in figures if one is not None), default=None) if None not in figures else None
 
     def satisfies(self, policy: Policy) -> bool:
         """Whether it keeps every promise of a policy, which may ask for another l than it was made for."""
@@ -117,6 +131,12 @@ class Trial:
     refused: str | None = None
 
     @property
+    def baseline(self) -> bool:
+        """Whether the method is one to compare others with."""
+        method = methods().get(self.method)
+        return method is not None and method.baseline
+
+    @property
     def name(self) -> str:
         return self.method if self.l is None else f"{self.method} at l = {self.l}"
 
@@ -131,7 +151,7 @@ def attempt(frame: pl.DataFrame, policy: Policy, l: int | None, attacks: Sequenc
         made, seconds = _timed(frame, policy)
         if seconds < BRIEF:
             seconds = min(seconds, _timed(frame, policy)[1])
-        release = made.release.spelled_out()
+        release = made.release.decoded()
         verdict = audit(release, allow_test=True)
         if not verdict.holds:
             raise AuditFailed(verdict)
@@ -139,8 +159,8 @@ def attempt(frame: pl.DataFrame, policy: Policy, l: int | None, attacks: Sequenc
         return Trial(method, l, refused=str(refusal))
     except MemoryError:
         return Trial(method, l, refused="There was not enough memory.")
-    found = attacked(release, frame, only=() if "all" in attacks else attacks) if attacks else []
-    return Trial(method, l, measured=_measured(release, made.loss, verdict, frame, policy, seconds, found))
+    results = attacked(release, frame, only=() if "all" in attacks else attacks) if attacks else []
+    return Trial(method, l, measured=_measured(release, made.loss, verdict, frame, policy, seconds, results))
 
 
 def _timed(frame: pl.DataFrame, policy: Policy) -> tuple[Built, float]:
@@ -158,17 +178,17 @@ def _measured(
     frame: pl.DataFrame,
     policy: Policy,
     seconds: float,
-    found: Sequence[Result],
+    results: Sequence[Result],
 ) -> Measured:
     return Measured(
         kind=release.kind,
         guesses=tuple(guesses(release.manifest, verdict, policy)),
         error=_rounded(workload_error(release, frame, policy)),
         kl=_rounded(loss.kl),
-        ncp=_rounded(loss.ncp_with_suppressed) if loss.ncp else None,  # sloms without k generalises nothing
-        left_out=loss.suppressed_share,
+        ncp=_rounded(loss.ncp_with_suppressed) if loss.ncp else None,  # sloms without k generalizes nothing
+        suppressed=loss.suppressed_share,
         seconds=round(seconds, 4),
-        attacks=tuple(_best(found)),
+        attacks=tuple(_best(results)),
     )
 
 
@@ -182,22 +202,33 @@ def guesses(manifest: Manifest, verdict: Verdict, policy: Policy) -> Iterator[Gu
 
     A release may claim more than was asked: whoever knows less than the adversary of a claim learns no more.
     """
-    found = {finding.claim: finding for finding in verdict.findings}
+    findings = {finding.claim: finding for finding in verdict.findings}
 
     def measured(claim: Claim) -> float | None:
-        finding = found.get(claim.rule)
+        finding = findings.get(claim.rule)
         if finding is None or claim.model in UNBOUNDED:
             return None
         return finding.measured if finding.top_share is None and claim.model in BOUNDING else finding.top_share
 
     for known, name in policy.promises:
         l, model = policy.l(name), policy.columns[name].model
+        bounds = policy.columns[name].bounds
         claims = [c for c in manifest.claims if c.attribute == name and known <= set(c.adversary)]
         figures = [figure for figure in map(measured, claims) if figure is not None]
         worst = min(figures, default=None)
-        by_model = any(c.model == model and c.l is not None and c.l >= l and found[c.rule].holds for c in claims)
+        by_model = any(c.model == model and c.l is not None and c.l >= l and findings[c.rule].holds for c in claims)
+        if l == 1:  # nothing but bounds of values was asked
+            own = [findings[c.rule].measured for c in claims if c.model == "at-most"]
+            worst = max((figure for figure in own if figure is not None), default=worst)
         bounded = worst is not None and worst <= 1 / l + SLACK and any(c.model in BOUNDING for c in claims)
+        sets = "set-size" in policy.accept and any(
+            c.model in SETS and c.l is not None and c.l >= l and findings[c.rule].holds for c in claims
+        )
         kept = bounded if model == "frequency" else by_model or (bounded and model in ("distinct", "entropy"))
+        kept = kept or sets or l == 1
+        if bounds:  # what is claimed beside l follows from what was asked, and the audit says whether it holds
+            beside = [findings[c.rule].holds for c in claims if c.l is None]
+            kept = kept and bool(beside) and all(beside)
         yield Guess(tuple(sorted(known)), name, l, model, worst, kept)
 
 
@@ -205,22 +236,34 @@ def workload_error(release: Release, original: pl.DataFrame, policy: Policy) -> 
     """How far counts estimated from a release are from those of its original; None where nothing can be asked."""
     infos = attributes_of(release)
     shown = [name for name in (*policy.quasi, *policy.named("plain")) if name in infos]
+    original = recoded(original, release.manifest)
     errors = []
-    for secret in policy.sensitive:
-        others = shown or [name for name in policy.sensitive if name in infos and name != secret]
-        if secret not in infos or not others:
+    for protected in policy.sensitive:
+        others = shown or [name for name in policy.sensitive if name in infos and name != protected]
+        if protected not in infos or not others:
             return None
-        true = {name: original_values(original, infos[name], release.manifest) for name in (*others, secret)}
+        true = {name: original_values(original, infos[name], release.manifest) for name in (*others, protected)}
         values = {name: column.drop_nulls().unique().sort().to_list() for name, column in true.items()}
         values = {name: some for name, some in values.items() if some}
-        asked = workload(values, secret, queries=QUERIES, dimensions=min(DIMENSIONS, len(values) - 1))
+        asked = workload(values, protected, queries=QUERIES, dimensions=min(DIMENSIONS, len(values) - 1))
         errors.append(answers(release, original, asked).median_error)
-    return fmean(errors) if errors else None
+    if not errors:
+        return None
+    pairs = [pair for pair in _pairs(policy, shown) if {*pair} <= {*infos}]
+    of_pairs = association_error(release, original, pairs, queries=PAIR_QUERIES, selectivity=PAIR_SELECTIVITY)
+    return fmean([fmean(errors), of_pairs])
+
+
+def _pairs(policy: Policy, shown: Sequence[str]) -> list[tuple[str, str]]:
+    """Up to PAIRS pairs: of protected attributes first, then each in turn with what stands beside it."""
+    pairs = list(combinations(policy.sensitive, 2))
+    pairs += [(other, protected) for other in shown for protected in policy.sensitive]
+    return pairs[:PAIRS]
 
 
 def _best(results: Sequence[Result]) -> Iterator[Attacked]:
-    """Of each attack, the question in which it got furthest beyond a blind guess."""
+    """Of each attack, the question in which it got furthest beyond the prior."""
     for name in dict.fromkeys(result.attack for result in results):
-        of = [result for result in results if result.attack == name]
-        best = max(of, key=lambda result: (result.breach, result.success - result.blind))
-        yield Attacked(name, best.question, best.success, best.blind, any(result.breach for result in of))
+        own = [result for result in results if result.attack == name]
+        best = max(own, key=lambda result: (result.breach, result.success - result.prior))
+        yield Attacked(name, best.question, best.success, best.prior, any(result.breach for result in own))

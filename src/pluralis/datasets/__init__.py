@@ -1,1 +1,1 @@
-"""The embedded table of the demo, and public data sets: found in a folder, or downloaded and verified."""
+"""The embedded table of the demo, its generator, and the policy that it is published under."""

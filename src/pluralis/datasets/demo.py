@@ -1,7 +1,7 @@
 """The policy that `pluralis demo` publishes the embedded hospital discharges under."""
 
 POLICY = """\
-# What may be published about the discharges, and what must not be learnt from it.
+# What may be published about the discharges, and what must not be learned from it.
 version: 1
 attributes:
   age:       {role: quasi, type: number}
@@ -13,7 +13,7 @@ attributes:
   charges:   {role: sensitive, l: 3, type: number, bin: 5000}
 others: drop          # hospital, county, admission and procedure are not published
 person: patient       # some people have several stays; no group holds two of one person
-adversaries:          # besides the one who knows every quasi attribute
+adversaries:          # besides the one who knows every quasi-identifier
   - {knows: [age, gender, zipcode, race, insurer]}
 publish:
   method: bsgi

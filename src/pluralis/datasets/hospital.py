@@ -184,13 +184,34 @@ NAMES, FAMILIES, COURSES, RATES, SPANS, WOMEN, ARRIVALS, CHARGES, TREATMENTS = z
 ADMISSIONS = list(dict.fromkeys(chain(*ARRIVALS)))
 COVERS = list(dict.fromkeys(chain(*INSURERS.values())))
 ZIPCODES = [f"{prefix}{2 * rank + 1:02}" for prefix, towns, _ in COUNTIES.values() for rank in range(towns)]
-TOWNS = np.array([(at, rank) for at, (_, towns, _) in enumerate(COUNTIES.values()) for rank in range(towns)])
-WARDS = np.array([(at, rank) for at, (*_, wards) in enumerate(COUNTIES.values()) for rank in range(wards)])
+TOWNS = np.array([(county, rank) for county, (_, towns, _) in enumerate(COUNTIES.values()) for rank in range(towns)])
+WARDS = np.array([(county, rank) for county, (*_, wards) in enumerate(COUNTIES.values()) for rank in range(wards)])
 
 
 def hospital_discharges(rows: int = 20_000, seed: int = 2008) -> pl.DataFrame:
-    """Stays in order of discharge; a person keeps gender, race and zipcode, and ages two years at most.
+    """Invented hospital discharges: several sensitive attributes, and people with several stays.
 
+    Stays are in order of discharge; a person keeps gender, race and zipcode, and ages two years at most.
+
+    Parameters
+    ----------
+    rows : int
+        How many stays.
+    seed : int
+        Another seed gives other people.
+
+    Returns
+    -------
+    polars.DataFrame
+        patient, hospital, age, gender, zipcode, county, race, admission, diagnosis, procedure, insurer, charges.
+
+    Raises
+    ------
+    InputError
+        If `rows` is below 1.
+
+    Examples
+    --------
     >>> hospital_discharges(rows=1000).select("patient", "age", "zipcode", "diagnosis").dtypes
     [String, Int64, String, String]
     """

@@ -1,6 +1,6 @@
 """Counts with intervals from a release alone: one estimator for each kind of release, one query language.
 
-What is counted are published rows. Rows that were left out (`suppressed` in the manifest) are in no table.
+What is counted are published rows. Suppressed rows are in no table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
     "ESTIMATORS",
     "Estimate",
     "Estimator",
-    "Kind",
+    "EstimatorModule",
     "col",
     "count",
     "crosstab",
@@ -48,14 +48,14 @@ class Estimator(Protocol):
         """Whether a row is published without a value of this attribute."""
 
 
-class Kind(Protocol):
+class EstimatorModule(Protocol):
     """A module of this package that reads one kind of release."""
 
     def prepare(self, release: Release) -> Estimator:
         """Code its tables, once."""
 
 
-ESTIMATORS: dict[str, Kind] = {
+ESTIMATORS: dict[str, EstimatorModule] = {
     "bucketized": bucketized,
     "candidates": candidates,
     "decomposed": decomposed,
@@ -70,15 +70,15 @@ def estimator_of(release: Release) -> Estimator:
     kept = vars(release)
     if "_estimator" not in kept:
         kept["_estimator"] = _prepare(release)
-    found: Estimator = kept["_estimator"]
-    return found
+    estimator: Estimator = kept["_estimator"]
+    return estimator
 
 
 def _prepare(release: Release) -> Estimator:
     for rows in _published(release):
         if rows != release.manifest.rows:
-            said = f"The manifest says {release.manifest.rows:,} rows, and {rows:,} are published"
-            raise ReleaseError(f"{said}: the release is damaged; ask for it again.")
+            mismatch = f"The manifest says {release.manifest.rows:,} rows, and {rows:,} are published"
+            raise ReleaseError(f"{mismatch}: the release is damaged; ask for it again.")
     if release.kind not in ESTIMATORS:
         raise ReleaseError(f"Releases of kind {release.kind!r} cannot be counted. {did_you_mean('', ESTIMATORS)}")
     return ESTIMATORS[release.kind].prepare(release)
@@ -86,7 +86,7 @@ def _prepare(release: Release) -> Estimator:
 
 def _published(release: Release) -> list[int]:
     """How many rows stand in the tables that have one for each person."""
-    if release.kind == "multi":
+    if release.traits.has_subtables:
         return [part.release.tables[part.rows.name].height for part in subtables(release)] or [0]
     return [max((table.height for name, table in release.tables.items() if name in ("quasi", "microdata")), default=0)]
 
@@ -97,7 +97,7 @@ def count(release: Release, where: Condition | Query | str | None = None, *, con
     >>> from pluralis import Key, Policy, publish
     >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
     >>> attributes = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
-    >>> policy = Policy.of({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
+    >>> policy = Policy.from_dict({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
     >>> release = publish(people, policy, key=Key.test())
     >>> print(count(release), count(release, "disease = 'flu'"), count(release, col("age") < 35))
     4 (exact) 2 (exact) 2 (exact)
@@ -132,8 +132,8 @@ def table(release: Release, query: Query | str, *, confidence: float = 0.95) -> 
     rows: list[tuple[object, ...]] = []
     for values in product(*domains):
         parts = (*given, *(_equal(name, value) for name, value in zip(asked.by, values, strict=True)))
-        found = estimator_of(release).count(All(parts) if parts else None, confidence)
-        rows.append((*values, found.value, found.low, found.high, found.basis))
+        estimate = estimator_of(release).count(All(parts) if parts else None, confidence)
+        rows.append((*values, estimate.value, estimate.low, estimate.high, estimate.basis))
     columns = [(name, _dtype(infos[name])) for name in asked.by]
     columns += [("value", pl.Float64()), ("low", pl.Float64()), ("high", pl.Float64()), ("basis", pl.String())]
     return pl.DataFrame([pl.Series(name, [row[i] for row in rows], kind) for i, (name, kind) in enumerate(columns)])
@@ -164,7 +164,7 @@ def distribution(
     From sets of candidates, unbiased values may be below 0; `how="likelihood"` gives those that make the release
     likeliest instead, which are not. The intervals are the same.
     """
-    found = crosstab(release, attribute, where=where, confidence=confidence).drop("basis")
+    counts = crosstab(release, attribute, where=where, confidence=confidence).drop("basis")
     if how not in ("unbiased", "likelihood"):
         raise QueryError(f"how is 'unbiased' or 'likelihood', not {how!r}.")
     if how == "likelihood":
@@ -175,10 +175,10 @@ def distribution(
         values = pl.DataFrame(
             {attribute: estimator.drawn[attribute].design.series, "value": estimator.likeliest(attribute, asked)}
         )
-        found = found.drop("value").join(values, on=attribute, how="left", maintain_order="left")
-        found = found.select(attribute, pl.col("value").fill_null(0.0), "low", "high")
+        counts = counts.drop("value").join(values, on=attribute, how="left", maintain_order="left")
+        counts = counts.select(attribute, pl.col("value").fill_null(0.0), "low", "high")
     total = pl.col("value").sum()
-    return found.with_columns(pl.when(total > 0).then(pl.col("value") / total).otherwise(0.0).alias("share"))
+    return counts.with_columns(pl.when(total > 0).then(pl.col("value") / total).otherwise(0.0).alias("share"))
 
 
 def _query(where: Condition | Query | str | None) -> Query:
@@ -203,8 +203,8 @@ def _values(info: ColumnInfo, missing: bool) -> list[Value | None]:
                 f"{info.name!r} has numbers that are not whole, too many to count by each. Count ranges with BETWEEN."
             )
         domain = [*_between(ends[0], ends[-1], info.name)] if ends else []
-    held = [value for value in domain if value is not None]
-    return [*held, None] if missing or len(held) < len(domain) else [*held]
+    present = [value for value in domain if value is not None]
+    return [*present, None] if missing or len(present) < len(domain) else [*present]
 
 
 def _between(low: int, high: int, name: str) -> range:

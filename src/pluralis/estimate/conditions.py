@@ -118,7 +118,21 @@ class Not(Condition):
 
 @dataclass(frozen=True, eq=False)
 class col:  # noqa: N801, for it reads like a function: col("age") > 30
-    """An attribute in a condition: `col("age").between(30, 40) & (col("disease") == "flu")`."""
+    """An attribute in a condition.
+
+    Compare it by ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=`` or a method, and join conditions, each in parentheses, by
+    ``&``, ``|`` and ``~``.
+
+    Parameters
+    ----------
+    attribute : str
+        Its name.
+
+    Examples
+    --------
+    >>> print(col("age").between(30, 40) & (col("disease") == "flu"))
+    age BETWEEN 30 AND 40 AND disease = 'flu'
+    """
 
     attribute: str
 
@@ -141,15 +155,60 @@ class col:  # noqa: N801, for it reads like a function: col("age") > 30
         return Check(self.attribute, ">=", (_single(value),))
 
     def between(self, low: Value, high: Value) -> Condition:
-        """Both ends included."""
+        """Whether it lies between two values, both included.
+
+        Parameters
+        ----------
+        low, high : str, int or float
+            The ends.
+
+        Returns
+        -------
+        Condition
+            To be counted, or joined with others.
+
+        Examples
+        --------
+        >>> print(col("age").between(30, 40))
+        age BETWEEN 30 AND 40
+        """
         return Check(self.attribute, "BETWEEN", (_single(low), _single(high)))
 
     def is_in(self, values: Iterable[Value]) -> Condition:
+        """Whether it is one of several values.
+
+        Parameters
+        ----------
+        values : list of str, int or float
+            The values.
+
+        Returns
+        -------
+        Condition
+            To be counted, or joined with others.
+
+        Examples
+        --------
+        >>> print(col("disease").is_in(["flu", "hiv"]))
+        disease IN ('flu', 'hiv')
+        """
         if isinstance(values, str):
             raise TypeError(f"is_in takes a list: is_in([{values!r}]).")
         return Check(self.attribute, "IN", tuple(_single(value) for value in values))
 
     def is_null(self) -> Condition:
+        """Whether it is missing.
+
+        Returns
+        -------
+        Condition
+            To be counted, or joined with others.
+
+        Examples
+        --------
+        >>> print(~col("disease").is_null())
+        NOT (disease IS NULL)
+        """
         return Check(self.attribute, "IS NULL")
 
     __hash__ = None  # type: ignore[assignment]

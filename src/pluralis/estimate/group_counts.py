@@ -17,14 +17,14 @@ import polars as pl
 
 from pluralis.errors import QueryError, ReleaseError
 from pluralis.estimate.conditions import Condition
-from pluralis.estimate.label_distribution import Codes, Column, Spread, coded
+from pluralis.estimate.label_distribution import Codes, Column, Spread, codes_and_column
 from pluralis.estimate.result import Estimate, interval
 from pluralis.estimate.truth_table import Asked, Axis, Ints, asked_by, merge_equal
 from pluralis.kernels.expect import (
     CERTAIN,
     HANDED_OUT,
     POSSIBLE,
-    Held,
+    GroupValues,
     Picked,
     expect_in_groups,
     expect_rows,
@@ -40,18 +40,18 @@ _ALL_SUBSETS = 6
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedColumns:
     """Columns of a table, a line of codes each."""
 
     columns: dict[str, Column]
     codes: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, series: Mapping[str, pl.Series], infos: Mapping[str, ColumnInfo]) -> Coded:
+    def from_series(cls, series: Mapping[str, pl.Series], infos: Mapping[str, ColumnInfo]) -> CodedColumns:
         columns: dict[str, Column] = {}
         lines: list[Codes] = []
         for name, values in series.items():
-            line, columns[name] = coded(values, infos[name])
+            line, columns[name] = codes_and_column(values, infos[name])
             lines.append(line)
         height = next((values.len() for values in series.values()), 0)
         return cls(columns, np.array(lines, np.int32).reshape(len(lines), height))
@@ -65,7 +65,7 @@ class Coded:
 class Groups:
     """One way in which rows stand in groups, numbered from 0."""
 
-    rows: Coded
+    rows: CodedColumns
     of_row: Codes
     count: int
 
@@ -88,19 +88,21 @@ class Groups:
 
 @dataclass(frozen=True)
 class Block:
-    """Values of attributes that stand side by side, entry by entry in order of groups; `told` as in kernels.expect."""
+    """Values of attributes side by side, entry by entry in order of groups; `assignment` as in kernels.expect."""
 
     groups: Groups
-    values: Coded
+    values: CodedColumns
     starts: Ints
     counts: npt.NDArray[np.float64]
-    told: npt.NDArray[np.uint8]
+    assignment: npt.NDArray[np.uint8]
 
-    def held(self, picked: Picked) -> Held:
-        return Held(picked, self.counts, self.starts, self.told)
+    def group_values(self, picked: Picked) -> GroupValues:
+        return GroupValues(picked, self.counts, self.starts, self.assignment)
 
 
-def block(groups: Groups, of_entry: Ints, values: Coded, counts: npt.NDArray, told: npt.NDArray | int) -> Block:
+def block(
+    groups: Groups, of_entry: Ints, values: CodedColumns, counts: npt.NDArray, assignment: npt.NDArray | int
+) -> Block:
     """A block whose entries, in order of groups, are in these groups.
 
     Values that are said to be handed out, but are not as many as the rows of their group, make a damaged release.
@@ -109,14 +111,14 @@ def block(groups: Groups, of_entry: Ints, values: Coded, counts: npt.NDArray, to
         raise ReleaseError("A table is not in order of groups. Ask for the release again.")
     starts = np.searchsorted(of_entry, np.arange(groups.count + 1))
     counts = np.asarray(counts, np.float64)
-    held = np.broadcast_to(np.asarray(told, np.uint8), groups.count).copy()
+    of_group = np.broadcast_to(np.asarray(assignment, np.uint8), groups.count).copy()
     total = np.bincount(of_entry, counts, minlength=groups.count)
-    if np.any((held == HANDED_OUT) & (total != groups.sizes)):
+    if np.any((of_group == HANDED_OUT) & (total != groups.sizes)):
         raise ReleaseError("The counts of values are not the numbers of rows of the groups. Ask for the release again.")
-    return Block(groups, values, starts, counts, held)
+    return Block(groups, values, starts, counts, of_group)
 
 
-def numbered(rows: Coded, group: pl.Series, entries: Sequence[pl.Series]) -> tuple[Groups, list[Ints]]:
+def number_groups(rows: CodedColumns, group: pl.Series, entries: Sequence[pl.Series]) -> tuple[Groups, list[Ints]]:
     """Groups numbered from 0 as published groups are in order; rows without one get the last, which is theirs alone."""
     known = np.unique(group.drop_nulls().to_numpy())
     of_row = np.searchsorted(known, group.fill_null(int(known[-1]) + 1 if known.size else 0).to_numpy())
@@ -140,7 +142,7 @@ class Grouped:
     say less of a row, but whose counts are those of all rows: they only narrow what is certain.
     """
 
-    rows: Coded
+    rows: CodedColumns
     count_of_rows: int
     infos: Mapping[str, ColumnInfo]
     blocks: Callable[[tuple[str, ...]], Sequence[Block]]
@@ -188,20 +190,20 @@ class Grouped:
     def _in_box(self, box: Asked, own: Sequence[str], blocks: Sequence[Block], totals: Sequence[Block]) -> Sums:
         axes = {axis.attribute: axis for axis in box.axes}
         sources = [(self.rows.line_of[name], _in_box(self.rows.columns[name].spread(axes[name]))) for name in own]
-        helds = [held.held(_picked_values(held.values, axes)) for held in blocks]
+        group_values = [block.group_values(_picked_values(block.values, axes)) for block in blocks]
         each = [
-            expect_in_groups(_picked(held.groups.codes, sources), held.groups.starts, values)
-            for held, values in zip(blocks, helds, strict=True)
+            expect_in_groups(_picked(block.groups.codes, sources), block.groups.starts, values)
+            for block, values in zip(blocks, group_values, strict=True)
         ]
         if len(blocks) == 1:
             whole: Sums = each[0][:4]
         else:
-            shares = [_shares_in_box(held) for held in helds]
+            shares = [_shares_in_box(values) for values in group_values]
             whole = expect_rows(self._beside(sources, blocks, shares), self.count_of_rows)
         if not blocks:
             return whole
         must, can = each[0][4:]  # how many rows are in the box as far as they have columns of their own
-        sure = [summed(held.held(_picked_values(held.values, axes)), 0) for held in totals]
+        sure = [summed(block.group_values(_picked_values(block.values, axes)), 0) for block in totals]
         narrow = [(max(0, must + certain - self.count_of_rows), min(can, possible)) for certain, possible in sure]
         return _narrowed(whole, _jointly([sums[2:4] for sums in each], can), _jointly(narrow, can))
 
@@ -209,8 +211,8 @@ class Grouped:
 
     def _in_any(self, asked: Asked, own: Sequence[str], blocks: Sequence[Block], totals: Sequence[Block]) -> Sums:
         if len(blocks) == 1:
-            return _narrowed(*(self._any_with_block(asked, own, held) for held in (*blocks, *totals)))
-        names = [[axis.attribute for axis in asked.axes if axis.attribute in held.values.columns] for held in blocks]
+            return _narrowed(*(self._any_with_block(asked, own, block) for block in (*blocks, *totals)))
+        names = [[axis.attribute for axis in asked.axes if axis.attribute in block.values.columns] for block in blocks]
         ordered = asked.ordered([*own, *(name for part in names for name in part)])
         axes = {axis.attribute: axis for axis in ordered.axes}
         truth = ordered.truth.reshape(
@@ -218,11 +220,11 @@ class Grouped:
         )
         sources = [(self.rows.line_of[name], self.rows.columns[name].spread(axes[name])) for name in own]
         spreads = []
-        for i, (held, part) in enumerate(zip(blocks, names, strict=True), len(own)):
+        for i, (block, part) in enumerate(zip(blocks, names, strict=True), len(own)):
             truth, fold = merge_equal(truth, i)
             _require_few(truth.shape[i])
-            spreads.append(Spread.empty(truth.shape[i], held.groups.count))
-            spread_of_groups(held.held(_picked_values(held.values, axes, part)), fold, *spreads[-1])
+            spreads.append(Spread.empty(truth.shape[i], block.groups.count))
+            spread_of_groups(block.group_values(_picked_values(block.values, axes, part)), fold, *spreads[-1])
         sums: Sums = expect_rows_any(self._beside(sources, blocks, spreads), self.count_of_rows, *_table(truth))
         return sums
 
@@ -230,7 +232,7 @@ class Grouped:
         """What rows have of their own, and what their groups say as if they had it."""
         if not blocks:
             return _picked(self.rows.codes, sources)
-        lines = [self.rows.codes[line] for line, _ in sources] + [held.groups.of_row for held in blocks]
+        lines = [self.rows.codes[line] for line, _ in sources] + [block.groups.of_row for block in blocks]
         every = [*(spread for _, spread in sources), *spreads]
         codes = np.array(lines, np.int32).reshape(len(lines), self.count_of_rows)
         return _picked(codes, list(enumerate(every)))
@@ -244,9 +246,9 @@ class Grouped:
         _require_few(truth.shape[-1])
         sources = [(self.rows.line_of[name], self.rows.columns[name].spread(axes[name])) for name in own]
         rows = _picked(block.groups.codes, sources)
-        held = block.held(_picked_values(block.values, axes, names))
+        values = block.group_values(_picked_values(block.values, axes, names))
         tried = _masks(truth.shape[-1])
-        sums: Sums = expect_in_groups_any(rows, block.groups.starts, held, fold, *_table(truth), tried)
+        sums: Sums = expect_in_groups_any(rows, block.groups.starts, values, fold, *_table(truth), tried)
         return sums
 
 
@@ -272,10 +274,10 @@ def _in_box(spread: Spread) -> Spread:
     return Spread(spread.odds[:1], inside * (POSSIBLE + CERTAIN * (1 - outside)))
 
 
-def _shares_in_box(held: Held) -> Spread:
-    groups = held.told.size
+def _shares_in_box(values: GroupValues) -> Spread:
+    groups = values.assignment.size
     spread = Spread(np.empty((1, groups)), np.empty((1, groups), np.uint8))
-    share_of_groups(held, spread.odds[0], spread.possible[0])
+    share_of_groups(values, spread.odds[0], spread.possible[0])
     return spread
 
 
@@ -293,7 +295,7 @@ def _picked(codes: npt.NDArray[np.int32], sources: Sequence[Source]) -> Picked:
     )
 
 
-def _picked_values(values: Coded, axes: Mapping[str, Axis], names: Sequence[str] | None = None) -> Picked:
+def _picked_values(values: CodedColumns, axes: Mapping[str, Axis], names: Sequence[str] | None = None) -> Picked:
     """The lines of a block that a condition asks about: of a box, or, if named, in this order of any other."""
     if names is None:
         asked = [(line, name) for name, line in values.line_of.items() if name in axes]

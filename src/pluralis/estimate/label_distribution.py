@@ -1,8 +1,10 @@
 """Columns of a release as codes, and what their labels say: how likely the value behind each is in each class.
 
 A value that is published as it is has one class. The values that a label stands for are taken to be equally likely:
-whole numbers of an interval, the length of one of other numbers, members of a set, leaves under a node. A label stands
-for values of the published domain, and `*` for all of it.
+whole numbers of an interval, the length of one of other numbers, members of a set, leaves under a node, ordered values
+from one to another. A label stands for values of the published domain, and `*` for all of it.
+
+Bands that are asked by number are spread like intervals: where all their ends are whole, numbers are taken to be.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from pluralis.errors import ReleaseError
 from pluralis.estimate.conditions import Value
 from pluralis.estimate.truth_table import Axis, Ints
 from pluralis.kernels.spread import spread_members, spread_real, spread_whole
-from pluralis.release.attributes import holds_bins, texts_of
+from pluralis.release.attributes import holds_bins, ordered_domain, texts_of
 from pluralis.release.manifest import ColumnInfo
-from pluralis.table.labels import ALL, interval_ends, read_interval, read_set
+from pluralis.table.bands import Band
+from pluralis.table.labels import ALL, OrderedDomain, interval_ends, read_interval, read_set
 
 Codes = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -48,16 +51,16 @@ class Column(Protocol):
         """The classes of the values behind each code."""
 
 
-def coded(series: pl.Series, info: ColumnInfo) -> tuple[Codes, Column]:
+def codes_and_column(series: pl.Series, info: ColumnInfo) -> tuple[Codes, Column]:
     """A published column as codes, and what they stand for.
 
     >>> info = ColumnInfo(name="age", role="quasi", type="number", domain=(20, 49))
-    >>> codes, column = coded(pl.Series(["[20, 29]", "31", "[20, 29]", None]), info)
+    >>> codes, column = codes_and_column(pl.Series(["[20, 29]", "31", "[20, 29]", None]), info)
     >>> codes.tolist(), column.low.tolist(), column.high.tolist()
     ([1, 0, 1, 2], [31, 20], [31, 29])
     """
-    generalised = info.role == "quasi" and not info.exact
-    if info.type == "number" and not generalised and series.dtype == pl.String:
+    generalized = info.role == "quasi" and not info.exact
+    if info.type == "number" and not generalized and series.dtype == pl.String:
         series = series.cast(pl.Int64 if is_whole(info) else pl.Float64)
     labels = series.unique().drop_nulls().sort()
     missing = series.null_count() > 0
@@ -67,11 +70,14 @@ def coded(series: pl.Series, info: ColumnInfo) -> tuple[Codes, Column]:
         codes = labels.search_sorted(series.fill_null(labels[0] if labels.len() else 0))
         codes = codes.set(series.is_null(), None) if missing else codes
     numbers = codes.fill_null(labels.len()).cast(pl.Int32).to_numpy().astype(np.int32)
-    return numbers, _column(labels, info, missing, generalised)
+    return numbers, _column(labels, info, missing, generalized)
 
 
-def _column(labels: pl.Series, info: ColumnInfo, missing: bool, generalised: bool) -> Column:
-    if generalised:
+def _column(labels: pl.Series, info: ColumnInfo, missing: bool, generalized: bool) -> Column:
+    domain = ordered_domain(info)
+    if domain is not None:
+        return _ordered(labels, info, domain, missing, generalized)
+    if generalized:
         return _intervals(labels, info, missing) if info.type == "number" else _members(labels, info, missing)
     if holds_bins(info):
         return _bins(labels.to_list(), info)
@@ -95,8 +101,8 @@ class Exact:
 
     def spread(self, axis: Axis) -> Spread:
         out = Spread.empty(axis.classes, self.size + self.missing)
-        for begin, end, of in _stretches(self.values, self.size, axis):
-            out.odds[of, begin:end] = 1.0
+        for begin, end, class_ in _stretches(self.values, self.size, axis):
+            out.odds[class_, begin:end] = 1.0
         if self.missing:
             out.odds[axis.class_of[-1], -1] = 1.0
         np.not_equal(out.odds, 0.0, out=out.possible.view(np.bool_))
@@ -147,12 +153,14 @@ class Intervals:
 def _intervals(labels: pl.Series, info: ColumnInfo, missing: bool) -> Intervals:
     ends = [end for end in info.domain or () if isinstance(end, (int, float))] or [0, 0]
     if is_whole(info) and max(map(abs, ends)) >= 2**53:  # they would be rounded as floats
-        both = np.array([ends if label == ALL else read_interval(label) for label in labels], np.int64).reshape(-1, 2)
+        read = [ends if label == ALL else read_interval(label) for label in labels]
+        both = np.array([(math.ceil(low), math.floor(high)) for low, high in read], np.int64).reshape(-1, 2)
         low, high = both[:, 0], both[:, 1]
     else:
         kind: type = np.int64 if is_whole(info) else np.float64
         frame = interval_ends(labels, (ends[0], ends[1]))
-        low, high = (frame[name].to_numpy().astype(kind) for name in ("low", "high"))
+        low, high = (frame[name].to_numpy() for name in ("low", "high"))
+        low, high = (np.ceil(low).astype(kind), np.floor(high).astype(kind)) if is_whole(info) else (low, high)
     first, last = (
         np.maximum(low, ends[0]),
         np.minimum(high, ends[1]),
@@ -167,8 +175,8 @@ def _fill(low: Numbers, high: Numbers, named: Sequence[Value], class_of: Ints, o
     if not low.size:
         return
     runs = _whole_runs if low.dtype == np.int64 else _real_runs
-    begin, end, closed, of = runs(low.min().item(), high.max().item(), named, class_of)
-    first, last, of_run = np.array(begin, low.dtype), np.array(end, low.dtype), np.array(of, np.int64)
+    begin, end, closed, classes = runs(low.min().item(), high.max().item(), named, class_of)
+    first, last, of_run = np.array(begin, low.dtype), np.array(end, low.dtype), np.array(classes, np.int64)
     if low.dtype == np.int64:
         spread_whole(low, high, first, last, of_run, out.odds, out.possible)
     else:
@@ -186,11 +194,11 @@ def _whole_runs(least: int, most: int, named: Sequence[Value], class_of: Ints) -
     cuts.append(most + 1)
     runs: list[tuple[int, int, int]] = []
     for place, (cut, after) in enumerate(pairwise(cuts)):
-        first, last, of = max(cut, least), min(after - 1, most), int(class_of[place])
-        if first <= last and runs and runs[-1][2] == of:
-            runs[-1] = (runs[-1][0], last, of)
+        first, last, class_ = max(cut, least), min(after - 1, most), int(class_of[place])
+        if first <= last and runs and runs[-1][2] == class_:
+            runs[-1] = (runs[-1][0], last, class_)
         elif first <= last:
-            runs.append((first, last, of))
+            runs.append((first, last, class_))
     return [run[0] for run in runs], [run[1] for run in runs], [(True, True)] * len(runs), [run[2] for run in runs]
 
 
@@ -198,18 +206,18 @@ def _real_runs(least: float, most: float, named: Sequence[Value], class_of: Ints
     """Runs of numbers of one class, and whether they hold their ends."""
     begin: list[float] = [least]
     end: list[float] = []
-    closed, of = [(True, True)], [int(class_of[0])]
+    closed, classes = [(True, True)], [int(class_of[0])]
     for place in range(1, class_of.size):
         value = float(named[(place - 1) // 2])
-        if class_of[place] == of[-1]:
+        if class_of[place] == classes[-1]:
             continue
         on = place % 2 == 1  # the place is the value itself
         end.append(value)
         closed[-1] = (closed[-1][0], not on)
         begin.append(value)
         closed.append((on, True))
-        of.append(int(class_of[place]))
-    return begin, [*end, most], closed, of
+        classes.append(int(class_of[place]))
+    return begin, [*end, most], closed, classes
 
 
 @dataclass(frozen=True)
@@ -224,8 +232,8 @@ class Members:
     def spread(self, axis: Axis) -> Spread:
         out = Spread.empty(axis.classes, self.starts.size - 1 + self.missing)
         class_of = np.empty(len(self.values) + 1, np.int64)
-        for begin, end, of in _stretches(self.values, len(self.values), axis):
-            class_of[begin:end] = of
+        for begin, end, class_ in _stretches(self.values, len(self.values), axis):
+            class_of[begin:end] = class_
         class_of[-1] = axis.class_of[-1]
         spread_members(self.starts, self.members, class_of, out.odds, out.possible)
         if self.missing:
@@ -245,14 +253,122 @@ def _members(labels: pl.Series, info: ColumnInfo, missing: bool) -> Members:
     of_labels = []
     for label in labels.to_list():
         try:
-            found = list(domain) if label == ALL else under[label] if under else [place[v] for v in read_set(label)]
+            places = list(domain) if label == ALL else under[label] if under else [place[v] for v in read_set(label)]
         except KeyError:
             raise ReleaseError(
                 f"{info.name}: {label!r} is no value or label of it. Ask for the release again."
             ) from None
-        of_labels.append([member for member in found if member in domain] or found)
+        of_labels.append([member for member in places if member in domain] or places)
     starts = np.cumsum([0, *map(len, of_labels)])
-    return Members(values, starts, np.array([m for found in of_labels for m in found], np.int32), missing)
+    return Members(values, starts, np.array([m for places in of_labels for m in places], np.int32), missing)
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Labels that stand for ordered values from one place to another; `open` ones may be a missing value too."""
+
+    domain: OrderedDomain
+    low: Ints
+    high: Ints
+    open: npt.NDArray[np.bool_]
+    missing: bool
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What the codes stand for, where each is a single value."""
+        return tuple(self.domain.values[place] for place in self.low.tolist())
+
+    def spread(self, axis: Axis) -> Spread:
+        of_value = _spread_of_bands(self.domain, axis) if axis.lines else _spread_of_names(self.domain, axis)
+        out = Spread.empty(axis.classes, self.low.size + self.missing)
+        missing = int(axis.class_of.reshape(-1, axis.class_of.shape[-1])[0, -1])
+        sizes = (self.high - self.low + 1 + self.open).astype(np.float64)
+        out.odds[:, : self.low.size] = self._sums(of_value.odds) / sizes
+        out.possible[:, : self.low.size] = self._sums(of_value.possible) > 0.5
+        out.odds[missing, : self.low.size] += self.open / sizes
+        out.possible[missing, : self.low.size] |= self.open
+        if self.missing:
+            out.odds[missing, -1] = out.possible[missing, -1] = 1
+        return out
+
+    def _sums(self, of_value: npt.NDArray) -> npt.NDArray[np.float64]:
+        """[class, label]: the sum over the values of each label."""
+        before = np.cumsum(np.pad(of_value.astype(np.float64), ((0, 0), (1, 0))), axis=1)
+        return np.asarray(before[:, self.high + 1] - before[:, self.low])
+
+
+def _ordered(labels: pl.Series, info: ColumnInfo, domain: OrderedDomain, missing: bool, generalized: bool) -> Ordered:
+    if generalized:
+        ends = domain.ends(labels)
+        low, high = (ends[name].to_numpy().astype(np.int64) for name in ("low", "high"))
+    else:
+        place = {value: i for i, value in enumerate(domain.values)}
+        unknown = next((label for label in labels if label not in place), None)
+        if unknown is not None:
+            raise ReleaseError(f"{info.name}: {unknown!r} is no value of it. Ask for the release again.")
+        low = high = np.array([place[label] for label in labels], np.int64)
+    everything = (labels == ALL).to_numpy().astype(np.bool_) & generalized & (None in (info.domain or ()))
+    return Ordered(domain, low, high, everything, missing)
+
+
+def _spread_of_names(domain: OrderedDomain, axis: Axis) -> Spread:
+    """The class of each ordered value, where it is asked about by name."""
+    out = Spread.empty(axis.classes, len(domain.values))
+    place = {value: 2 * i + 1 for i, value in enumerate(axis.named)}
+    for i, value in enumerate(domain.values):
+        class_ = axis.class_of[place.get(value, 2 * bisect_left(axis.named, value))]
+        out.odds[class_, i] = out.possible[class_, i] = 1
+    return out
+
+
+def _spread_of_bands(domain: OrderedDomain, axis: Axis) -> Spread:
+    """How much of each band is in each class, where numbers are asked about."""
+    assert domain.bands is not None
+    out = Spread.empty(axis.classes, len(domain.values))
+    ends = [end for band in domain.bands for end in (band.low, band.high) if math.isfinite(end)]
+    whole = all(float(end).is_integer() for end in ends)
+    line_of = {label: i for i, label in enumerate(axis.lines)}
+    for i, (value, band) in enumerate(zip(domain.values, domain.bands, strict=True)):
+        classes = axis.class_of[line_of[value], :-1]
+        shares, possible = _parts(band, [float(number) for number in axis.named], whole)
+        np.add.at(out.odds[:, i], classes, shares)
+        np.maximum.at(out.possible[:, i], classes, possible.astype(np.uint8))
+    return out
+
+
+def _parts(band: Band, numbers: Sequence[float], whole: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """How much of a band lies at each place that numbers make (below the first, the first, …), and if any of it does.
+
+    >>> [part.tolist() for part in _parts(Band(60, 70, True, False), [65.0], True)]
+    [[0.5, 0.1, 0.4], [True, True, True]]
+    >>> [part.tolist() for part in _parts(Band(60, 69, True, True), [69.0], True)]
+    [[0.9, 0.1, 0.0], [True, True, False]]
+    """
+    cuts = [-math.inf, *numbers, math.inf]
+    shares, possible = np.zeros(2 * len(numbers) + 1), np.zeros(2 * len(numbers) + 1, np.bool_)
+    listed = whole and band.low_closed and band.high_closed  # 60-69 and 70-79: there is nothing between
+    for i, (below, above) in enumerate(pairwise(cuts)):
+        low, high = max(below, band.low), min(above, band.high)
+        count = _wholes(band, below, above) if whole else 0
+        shares[2 * i] = count if whole and not band.is_open_ended else max(0.0, high - low)
+        possible[2 * i] = count > 0 if listed else low < high
+    for i, number in enumerate(numbers):
+        shares[2 * i + 1] = band.holds(number) and (number.is_integer() if whole else band.low == band.high)
+        possible[2 * i + 1] = band.holds(number) and (not listed or number.is_integer())
+    if band.is_open_ended or not shares.sum():  # whoever asks does not divide it, or it holds no whole number
+        shares = possible.astype(np.float64)
+    return shares / shares.sum(), possible
+
+
+def _wholes(band: Band, below: float, above: float) -> float:
+    """How many whole numbers of a band lie between two numbers, neither of which counts."""
+    if band.is_open_ended:
+        return 0.0
+    first = max(math.ceil(band.low), -math.inf if math.isinf(below) else math.floor(below) + 1)
+    last = min(math.floor(band.high), math.inf if math.isinf(above) else math.ceil(above) - 1)
+    first += first == band.low and not band.low_closed
+    last -= last == band.high and not band.high_closed
+    return max(0, last - first + 1)
 
 
 @dataclass(frozen=True)

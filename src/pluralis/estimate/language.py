@@ -11,6 +11,7 @@ Words of the language may be written in any case. What cannot be read is a Query
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 from collections.abc import Callable
@@ -18,13 +19,18 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from pluralis.errors import QueryError, did_you_mean
+from pluralis.estimate.coded_ends import require_told_apart
 from pluralis.estimate.conditions import All, Check, Comparison, Condition, Not, Some, Value
 from pluralis.estimate.tokens import NUMBER, Token, brief, pointed, scan, written_name
-from pluralis.release.attributes import Spellings, attributes_of, holds_bins
+from pluralis.release.attributes import Spellings, attributes_of, holds_bins, ordered_domain, texts_of
 from pluralis.release.manifest import ColumnInfo
+from pluralis.release.recodings import Recoding
 from pluralis.release.release import Release
+from pluralis.table.bands import Band
+from pluralis.table.labels import OrderedDomain
 
 MAX_OPEN = 100
+NEARLY = 0.75  # as alike as a slip of the pen leaves two names
 MAX_DEPTH = 50  # written out, a condition may open two of those for each step of depth
 TOO_DEEP = f"Conditions stand more than {MAX_DEPTH} deep in one another. Ask something simpler; IN takes many values."
 
@@ -76,15 +82,16 @@ comparison='<', values=(30,))))), by=('disease',))
       disease = flu
                 ^^^
     """
-    if found := _SQL.match(text):
-        raise pointed(text, *found.span("select"), "This is SQL. Ask with --sql, or write COUNT WHERE age > 30 BY sex.")
+    if sql := _SQL.match(text):
+        raise pointed(text, *sql.span("select"), "This is SQL. Ask with --sql, or write COUNT WHERE age > 30 BY sex.")
     return _Parser(text).query()
 
 
 def resolve(query: Query, release: Release) -> Query:
     """The query in the release's own spelling; what this release cannot be asked is an error."""
     known = attributes_of(release)
-    as_written = release.manifest.parameters.get("case", [])
+    as_written = release.manifest.parameters.case
+    recodings = release.manifest.parameters.recodings
 
     @cache
     def spellings(name: str) -> Spellings:
@@ -92,7 +99,13 @@ def resolve(query: Query, release: Release) -> Query:
 
     def resolved(check: Check) -> Check:
         _require_known(check.attribute, known, release)
-        return _resolved(check, known[check.attribute], lambda: spellings(check.attribute))
+        recoding = recodings.get(check.attribute, Recoding())
+        info = known[check.attribute]
+        require_told_apart(check, recoding)
+        if recoding.numbers and not all(isinstance(value, str) for value in check.values):
+            numbers = _resolved(check, info.model_copy(update={"type": "number"}), lambda: spellings(info.name))
+            return _in_texts(numbers, info)
+        return _resolved(check, info, lambda: spellings(check.attribute))
 
     where = None if query.where is None else _rewritten(query.where, resolved)
     for name in query.by:
@@ -142,8 +155,15 @@ def _require_known(name: str, known: dict[str, ColumnInfo], release: Release) ->
     if name in known:
         return
     columns = {column.name for table in release.manifest.tables for column in table.columns}
-    said = f"{name!r} is a column of the published tables, not an attribute of people." if name in columns else ""
-    raise QueryError(f"{said or f'The release has no attribute {name!r}.'} {did_you_mean(name, known)}")
+    hint = f"{name!r} is a column of the published tables, not an attribute of people." if name in columns else ""
+    if hint:
+        raise QueryError(f"{hint} {did_you_mean(name, known)}")
+    close = difflib.get_close_matches(name.casefold(), [one.casefold() for one in known], n=1, cutoff=NEARLY)
+    if close:
+        raise QueryError(f"The release has no attribute {name!r}. {did_you_mean(name, known)}")
+    raise QueryError(
+        f"The release has no attribute {name!r}: if the table had one, it was not published. {did_you_mean('', known)}"
+    )
 
 
 def _resolved(check: Check, info: ColumnInfo, spellings: Callable[[], Spellings]) -> Check:
@@ -168,6 +188,8 @@ def _resolved(check: Check, info: ColumnInfo, spellings: Callable[[], Spellings]
                 f"{name!r} is published in intervals; {check.comparison} needs a number, not {brief(texts[0])!r}. "
                 "Write a number without quotes, or use = or IN with an interval as it is published."
             )
+    elif (domain := ordered_domain(info)) is not None:
+        return _resolved_in_order(check, domain, spellings)
     elif ordered:
         raise QueryError(f"{name!r} holds text, which has no order for {check.comparison}. Use =, != or IN.")
     elif numbers:
@@ -178,13 +200,75 @@ def _resolved(check: Check, info: ColumnInfo, spellings: Callable[[], Spellings]
     return replace(check, values=tuple(dict.fromkeys(spelled) if check.comparison == "IN" else spelled))
 
 
+def _in_texts(check: Check, info: ColumnInfo) -> Check:
+    """A check of numbers that are published as text, for wider ones have names: which of the texts pass."""
+    return Check(check.attribute, "IN", tuple(text for text in texts_of(info) if _passes(check, float(text))))
+
+
+def _passes(check: Check, number: float) -> bool:
+    first, *more = (float(value) for value in check.values)
+    compared = {"=": number == first, "!=": number != first, "<": number < first, "<=": number <= first,
+                ">": number > first, ">=": number >= first}  # fmt: skip
+    if check.comparison == "BETWEEN":
+        return first <= number <= more[0]
+    return number in (first, *more) if check.comparison == "IN" else compared[check.comparison]
+
+
+def _resolved_in_order(check: Check, domain: OrderedDomain, spellings: Callable[[], Spellings]) -> Check:
+    """The check of an ordered attribute: values that it lists by their places, numbers by the bands that hold them."""
+    name, values = check.attribute, check.values
+    numbers = [value for value in values if not isinstance(value, str)]
+    places = {value: i for i, value in enumerate(domain.values)}
+    if numbers:
+        if domain.bands is None:
+            shown = ", ".join(f"'{brief(value)}'" for value in domain.values[:3])
+            raise QueryError(
+                f"{name!r} holds values in an order that are no bands of numbers. Compare it with one of them in "
+                f"single quotes: {shown}{', …' * (len(places) > 3)}"
+            )
+        if check.comparison == "BETWEEN" and (len(numbers) < 2 or numbers[0] > numbers[1]):
+            raise QueryError(f"{check}: give two numbers, or two values as they are listed, the smaller one first.")
+        for band, value in zip(domain.bands, domain.values, strict=True):
+            if band.is_open_ended and _cuts(check, band):
+                ends = [number for number in (band.low, band.high) if abs(number) <= sys.float_info.max]
+                raise QueryError(
+                    f"{name!r} is published as '{brief(value)}', and no finer: {check} would divide it. "
+                    f"Compare with {', '.join(f'{end:g}' for end in ends)} instead."
+                )
+    spelled = [_spelled(name, value, spellings()) if isinstance(value, str) else value for value in values]
+    if numbers or check.comparison not in ORDERINGS:
+        return replace(check, values=tuple(dict.fromkeys(spelled) if check.comparison == "IN" else spelled))
+    asked = [places[str(value)] for value in spelled]
+    if check.comparison == "BETWEEN" and asked[0] > asked[1]:
+        raise QueryError(
+            f"{name!r} BETWEEN '{values[0]}' AND '{values[1]}': the ends are the wrong way round. Swap them."
+        )
+    begin, end = {
+        "<": (0, asked[0]), "<=": (0, asked[0] + 1), ">": (asked[0] + 1, len(places)), ">=": (asked[0], len(places)),
+        "BETWEEN": (asked[0], asked[-1] + 1),
+    }[check.comparison]  # fmt: skip
+    return Check(name, "IN", domain.values[begin:end])
+
+
+def _cuts(check: Check, band: Band) -> bool:
+    """Whether a comparison with numbers is true of some of the numbers of a band and not of others."""
+    numbers = [value for value in check.values if not isinstance(value, str)]
+    if check.comparison in ("<", ">="):
+        return band.cut_below(numbers[0])
+    if check.comparison in ("<=", ">"):
+        return band.cut_above(numbers[0])
+    if check.comparison == "BETWEEN":
+        return band.cut_below(numbers[0]) or band.cut_above(numbers[1])
+    return any(map(band.holds, numbers))
+
+
 def _in_order(low: Value, high: Value) -> bool:
-    """Whether two ends of an interval are not the wrong way round; text and number have no order at all."""
-    return isinstance(low, str) != isinstance(high, str) or low <= high  # type: ignore[operator]
+    """Whether two ends of an interval are not the wrong way round; text has no order that can be seen here."""
+    return isinstance(low, str) or isinstance(high, str) or low <= high
 
 
 def _spelled(name: str, text: str, spellings: Spellings) -> str:
-    published = spellings.of(text)
+    published = spellings.lookup(text)
     if published is None:
         raise QueryError(f"{name!r} has no value {brief(text)!r}. {did_you_mean(text, spellings.texts)}")
     return published
@@ -199,13 +283,13 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = list(scan(text))
-        self._at = 0
+        self._position = 0
         self._open = 0
         self._most_open, self._deepest = 0, self.token
 
     @property
     def token(self) -> Token:
-        return self._tokens[self._at]
+        return self._tokens[self._position]
 
     def query(self) -> Query:
         if self._ended():
@@ -321,7 +405,7 @@ class _Parser:
             raise self._wrong("Nothing compares with NULL. Write IS NULL or IS NOT NULL.")
         if token.kind != "name":
             raise self._wrong("Expected a value: a number, or text in single quotes.")
-        after = self._at
+        after = self._position
         while self._tokens[after + 1].kind == "name":
             after += 1
         bare = self._text[token.start] != '"'
@@ -334,19 +418,19 @@ class _Parser:
         token = self.token
         if token.kind == "name":
             return self._next()
-        said = "Expected the name of an attribute."
+        message = "Expected the name of an attribute."
         if token.kind == "word":
             word = self._text[token.start : token.end]
-            said += f' {word} is a word of the language; an attribute of this name is written "{word}".'
-        raise self._wrong(said)
+            message += f' {word} is a word of the language; an attribute of this name is written "{word}".'
+        raise self._wrong(message)
 
     def _value_first(self) -> QueryError:
-        value, sign, name = (*self._tokens[self._at :], self.token, self.token)[:3]
-        said = "The attribute comes first, then the value."
+        value, sign, name = (*self._tokens[self._position :], self.token, self.token)[:3]
+        message = "The attribute comes first, then the value."
         if sign.value in SIGNS and sign.kind == "sign" and name.kind == "name":
             left, right = (brief(self._text[token.start : token.end]) for token in (name, value))
-            said += f" Write {left} {_TURNED.get(str(sign.value), sign.value)} {right}."
-        return self._wrong(said)
+            message += f" Write {left} {_TURNED.get(str(sign.value), sign.value)} {right}."
+        return self._wrong(message)
 
     def _ended(self) -> bool:
         return self.token.kind == "end"
@@ -356,17 +440,17 @@ class _Parser:
 
     def _took(self, word: str) -> bool:
         seen = self._sees(word)
-        self._at += seen
+        self._position += seen
         return seen
 
     def _next(self) -> Token:
-        self._at += 1
-        return self._tokens[self._at - 1]
+        self._position += 1
+        return self._tokens[self._position - 1]
 
     def _expect(self, word: str, otherwise: str) -> None:
         if not self._took(word):
             raise self._wrong(otherwise)
 
-    def _wrong(self, said: str, token: Token | None = None) -> QueryError:
+    def _wrong(self, message: str, token: Token | None = None) -> QueryError:
         token = token or self.token
-        return pointed(self._text, token.start, token.end, said)
+        return pointed(self._text, token.start, token.end, message)

@@ -26,7 +26,7 @@ from pluralis.kernels.links import (
 )
 
 
-class Held(NamedTuple):
+class Answer(NamedTuple):
     """The lines of a table that can be as asked: how likely each is, and whether it must be; if not told, all are."""
 
     lines: Codes
@@ -62,11 +62,11 @@ class _Child(NamedTuple):
         return share
 
 
-def passed(branch: Branch, held: Mapping[Node, Held]) -> Message:
+def passed(branch: Branch, answers: Mapping[Node, Answer]) -> Message:
     """What a branch says of the classes of the link above it, or of everybody."""
-    below = [_Child(b.up, b.up.totals(b.node), passed(b, held)) for b in branch.below if b.up is not None]
+    below = [_Child(b.up, b.up.totals(b.node), passed(b, answers)) for b in branch.below if b.up is not None]
     by = () if branch.up is None else (branch.up,)
-    return _Passing(branch.node, held.get(branch.node), by, below).message()
+    return _Passing(branch.node, answers.get(branch.node), by, below).message()
 
 
 @dataclass(frozen=True)
@@ -74,22 +74,22 @@ class _Passing:
     """One table, its lines that can be as asked (or all), what hangs on it, and the link that it reports to, if any."""
 
     node: Node
-    held: Held | None
+    answer: Answer | None
     by: tuple[Link, ...]
     below: Sequence[_Child]
 
     @cached_property
     def _lines(self) -> Codes:
-        return self.node.every if self.held is None else self.held.lines
+        return self.node.every if self.answer is None else self.answer.lines
 
     @cached_property
     def _weight(self) -> Floats:
-        return self.node.weight if self.held is None else self.node.weight[self.held.lines]
+        return self.node.weight if self.answer is None else self.node.weight[self.answer.lines]
 
     @cached_property
     def _certain(self) -> bool:
         """Whether every line is as asked by itself that can be."""
-        return self.held is None or self.held.chance is None
+        return self.answer is None or self.answer.chance is None
 
     def message(self) -> Message:
         here = self._people(self.by)
@@ -106,7 +106,7 @@ class _Passing:
     def _people(self, links: tuple[Link, ...]) -> Floats:
         """How many people of each cell can be as asked by themselves."""
         cells = self.node.cells(links)
-        if self.held is None:
+        if self.answer is None:
             return cells.people
         out = np.zeros(cells.size)
         tally_people(cells.of_line, self._lines, self.node.weight, out)
@@ -120,7 +120,7 @@ class _Passing:
 
     def _chance(self, below: Sequence[_Child]) -> Floats:
         """How likely each line is as asked, by itself and by some of what hangs on it."""
-        own = None if self.held is None else self.held.chance
+        own = None if self.answer is None else self.answer.chance
         chance = np.ones(self._lines.size) if own is None else own.copy()
         for child in below:
             times_share(child.link.classes(self.node), self._lines, child.share, chance)
@@ -128,7 +128,7 @@ class _Passing:
 
     def _variance(self, by: tuple[Link, ...], below: Sequence[_Child], weights: Floats | None) -> Floats:
         """In each cell, of the sum of weights (or 1) of the lines that are as asked by some of what hangs on them."""
-        own = None if self.held is None else self.held.chance
+        own = None if self.answer is None else self.answer.chance
         if not below:
             if own is None:
                 return np.zeros(self.node.cells(by).size)
@@ -154,7 +154,7 @@ class _Passing:
 
     def _bounds(self) -> tuple[Floats, Floats]:
         """In each cell, how many people must and can be as asked."""
-        surely = None if self.held is None or self.held.must is None else self._weight * self.held.must
+        surely = None if self.answer is None or self.answer.must is None else self._weight * self.answer.must
         most = self._people(self.by)
         must = most if surely is None else self._tallied(self.by, surely)
         least = must
@@ -162,10 +162,10 @@ class _Passing:
             links = (*self.by, child.link)
             here = self._people(links)
             sure = here if surely is None else self._tallied(links, surely)
-            kept, found = np.zeros(most.size), np.zeros(most.size)
+            low, high = np.zeros(most.size), np.zeros(most.size)
             message, parts = child.message, self.node.cells(links).parts
-            bound_over(here, sure, parts, child.people, message.least, message.most, kept, found)
-            least, most = least + kept - must, np.minimum(most, found)
+            bound_over(here, sure, parts, child.people, message.least, message.most, low, high)
+            least, most = least + low - must, np.minimum(most, high)
         return np.maximum(least, 0.0), most
 
 

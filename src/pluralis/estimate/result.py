@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any, Literal
 
+from pluralis.display.objects import Columns, Shown
+
 Basis = Literal["exact", "sampling", "uniform-within-group", "independent-across-tables"]
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(Shown):
     """How many rows of the original pass a condition.
 
-    basis  exact                 nothing was changed that the condition asks about: the value is the count
-           sampling              chance alone separates value and count, and the interval covers it as often as it says
-           uniform-within-group  values that were published together are taken to be spread evenly over their rows.
-                                 Where they are not, that error comes on top, and the interval may miss the count
-           independent-across-tables  values of different tables are taken to go together only by what the tables
-                                 share. Where more ties them, that error comes on top, and the interval may miss the
-                                 count
-    least, most                  what the release makes certain: the count lies between, whatever is assumed
+    Parameters
+    ----------
+    value : float
+        The estimate of the count.
+    low, high : float
+        The interval around it.
+    confidence : float
+        How often such an interval covers the count.
+    basis : {"exact", "sampling", "uniform-within-group", "independent-across-tables"}
+        What the interval rests on:
+
+        exact
+            Nothing was changed that the condition asks about: the value is the count.
+        sampling
+            Chance alone separates value and count, and the interval covers it as often as it says.
+        uniform-within-group
+            Values that were published together are taken to be spread evenly over their rows. Where they are not, that
+            error comes on top, and the interval may miss the count.
+        independent-across-tables
+            Values of different tables are taken to go together only by what the tables share. Where more ties them,
+            that error comes on top, and the interval may miss the count.
+    least, most : int
+        What the release makes certain: the count lies between, whatever is assumed.
+
+    Examples
+    --------
+    >>> estimate = Estimate(113.2, 96.0, 130.4, 0.95, "uniform-within-group", 40, 310)
+    >>> estimate
+    Estimate(value=113.2, low=96.0, high=130.4, confidence=0.95, basis='uniform-within-group')
+    >>> print(estimate)
+    113.2 (95% interval 96.0 to 130.4; uniform-within-group)
     """
 
     value: float
@@ -37,7 +63,32 @@ class Estimate:
         return (self.high - self.low) / 2 / self.value if self.value else float("inf")
 
     def to_dict(self) -> dict[str, Any]:
+        """The estimate as plain data.
+
+        Returns
+        -------
+        dict
+            All its fields.
+
+        Examples
+        --------
+        >>> Estimate(4.0, 4.0, 4.0, 0.95, "exact", 4, 4).to_dict()["basis"]
+        'exact'
+        """
         return asdict(self)
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name}={getattr(self, name):.1f}" for name in ("value", "low", "high"))
+        return f"Estimate({figures}, confidence={self.confidence:g}, basis={self.basis!r})"
+
+    def _parts(self) -> Iterator[str | Columns]:
+        yield f"{self.value:,.0f} rows" if self.basis == "exact" else f"About {self.value:,.1f} rows"
+        if self.basis != "exact":
+            yield Columns(("", ""), [
+                [f"{self.confidence:.0%} interval", f"{self.low:,.1f} to {self.high:,.1f}"],
+                ["certain", f"{self.least:,} to {self.most:,}"],
+                ["basis", self.basis],
+            ])  # fmt: skip
 
     def __str__(self) -> str:
         if self.basis == "exact":

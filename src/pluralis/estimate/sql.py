@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from pluralis.errors import OutputError, PluralisError, QueryError, did_you_mean
+from pluralis.errors import MissingExtra, OutputError, QueryError, did_you_mean
 from pluralis.estimate import estimator_of
-from pluralis.estimate.group_counts import Block, Coded, Grouped
+from pluralis.estimate.group_counts import Block, CodedColumns, Grouped
 from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.estimate.kinds.multi import Multi
 from pluralis.estimate.label_distribution import Bins, Column, Intervals
@@ -51,7 +51,7 @@ def to_duckdb(release: Release, *columns: str, database: str | Path = ":memory:"
         import duckdb
         import pyarrow  # noqa: F401, DuckDB reads frames through it
     except ImportError:
-        raise PluralisError("SQL needs duckdb and pyarrow. Install them: pip install 'pluralis[sql]'.") from None
+        raise MissingExtra("SQL needs duckdb and pyarrow. Install them: pip install 'pluralis[sql]'.") from None
     infos = attributes_of(release)
     for name in columns:
         if name not in infos:
@@ -85,13 +85,13 @@ def ask(release: Release, query: str) -> pl.DataFrame:
             statements = connection.extract_statements(query)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise QueryError("Write one SELECT on the view `expected`.")
-            found = pl.from_arrow(connection.sql(query).to_arrow_table())
+            answer = pl.from_arrow(connection.sql(query).to_arrow_table())
     except duckdb.Error as error:
         names = ", ".join(_quoted(name) for name in known)
-        said = [f"  | {line}" for line in str(error).split("\n")]  # its lines may be those of a name
-        raise QueryError("DuckDB refuses the query.", *said, f"  Attributes are {names}.") from None
-    assert isinstance(found, pl.DataFrame)
-    return found
+        lines = [f"  | {line}" for line in str(error).split("\n")]  # its lines may be those of a name
+        raise QueryError("DuckDB refuses the query.", *lines, f"  Attributes are {names}.") from None
+    assert isinstance(answer, pl.DataFrame)
+    return answer
 
 
 def columns_in(query: str, release: Release) -> list[str]:
@@ -113,15 +113,15 @@ def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, lis
             return _across(estimator, columns)
         estimator = estimator.estimator(part)
     own = [name for name in columns if name in estimator.rows.columns]  # type: ignore[attr-defined]
-    secret = tuple(name for name in columns if name not in own)
+    sensitive = tuple(name for name in columns if name not in own)
     if isinstance(estimator, Candidates):
-        return _candidates(estimator, own, secret)
+        return _candidates(estimator, own, sensitive)
     assert isinstance(estimator, Grouped)
     codes = {name: pl.Series(estimator.rows.codes[estimator.rows.line_of[name]]) for name in own}
     joins = [Join(_labels(name), _values(name, estimator.rows.columns[name]), name, name) for name in own]
-    blocks, totals = estimator.telling(own, secret)
-    if totals and any((block.told != HANDED_OUT).any() for block in blocks):
-        kept = ", ".join(repr(name) for name in secret)
+    blocks, totals = estimator.telling(own, sensitive)
+    if totals and any((block.assignment != HANDED_OUT).any() for block in blocks):
+        kept = ", ".join(repr(name) for name in sensitive)
         raise QueryError(
             f"{kept}: groups tell only which values may occur in them, and how often each occurs is known of the whole "
             "table. A view cannot hold to both, so its sums would not be the counts. Ask without SQL"
@@ -130,10 +130,10 @@ def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, lis
     for i, block in enumerate(blocks):
         group = f"{OWN} group {i}"
         codes[group] = pl.Series(block.groups.of_row)
-        mine = [name for name in block.values.columns if name in secret]
-        joins.append(Join(f"pluralis_block_{i}", _shares(block, mine).rename({GROUP: group}), group))
-        joins += [Join(_labels(name), _values(name, block.values.columns[name]), name, name) for name in mine]
-    return _counted(codes, estimator.count_of_rows), joins
+        asked = [name for name in block.values.columns if name in sensitive]
+        joins.append(Join(f"pluralis_block_{i}", _shares(block, asked).rename({GROUP: group}), group))
+        joins += [Join(_labels(name), _values(name, block.values.columns[name]), name, name) for name in asked]
+    return _rows_by_codes(codes, estimator.count_of_rows), joins
 
 
 def _across(estimator: Multi, columns: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
@@ -154,7 +154,7 @@ def _across(estimator: Multi, columns: Sequence[str]) -> tuple[pl.DataFrame, lis
 def _product(branch: Branch, teller: Mapping[str, Node]) -> pl.DataFrame:
     """Combinations of the codes that a branch is asked about with their number `n`, by class of the link above it."""
     node = branch.node
-    asked = [name for name, of in teller.items() if of is node]
+    asked = [name for name, source in teller.items() if source is node]
     lines = pl.DataFrame([pl.Series(name, node.codes[name]) for name in asked] + [pl.Series(N, node.weight)])
     keys = [f"\0{i}" for i in range(len(branch.below))]
     links = {key: below.up for key, below in zip(keys, branch.below, strict=True)} | {"\0up": branch.up}
@@ -162,23 +162,23 @@ def _product(branch: Branch, teller: Mapping[str, Node]) -> pl.DataFrame:
     rows = lines.group_by(pl.exclude(N)).agg(pl.col(N).sum())
     for key, below in zip(keys, branch.below, strict=True):
         assert below.up is not None
-        told = _shares_of_classes(_product(below, teller), rows[key]).rename({"\0up": key})
-        _require_few(int(rows.join(told.group_by(key).len("\0len"), on=key)["\0len"].sum()))
-        rows = rows.join(told, on=key).with_columns(pl.col(N) * pl.col("\0share")).drop("\0share", key)
+        shares = _shares_of_classes(_product(below, teller), rows[key]).rename({"\0up": key})
+        _require_few(int(rows.join(shares.group_by(key).len("\0len"), on=key)["\0len"].sum()))
+        rows = rows.join(shares, on=key).with_columns(pl.col(N) * pl.col("\0share")).drop("\0share", key)
     return rows.group_by(pl.exclude(N)).agg(pl.col(N).sum())
 
 
-def _shares_of_classes(told: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
+def _shares_of_classes(combinations: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
     """The combinations of each class by their share of it; in a class that nobody is in, as in all."""
     share = (pl.col(N) / pl.col(N).sum().over("\0up")).alias("\0share")
-    found = told.with_columns(share).drop(N)
-    empty = classes.unique().filter(~classes.unique().is_in(told["\0up"].unique().implode())).to_frame("\0up")
+    by_class = combinations.with_columns(share).drop(N)
+    empty = classes.unique().filter(~classes.unique().is_in(combinations["\0up"].unique().implode())).to_frame("\0up")
     if not empty.height:
-        return found
-    whole = told.group_by(pl.exclude(N, "\0up")).agg(pl.col(N).sum())
+        return by_class
+    whole = combinations.group_by(pl.exclude(N, "\0up")).agg(pl.col(N).sum())
     _require_few(empty.height * whole.height)
     shares = whole.with_columns((pl.col(N) / pl.col(N).sum()).alias("\0share")).drop(N)
-    return pl.concat([found, shares.join(empty, how="cross").select(found.columns)])
+    return pl.concat([by_class, shares.join(empty, how="cross").select(by_class.columns)])
 
 
 def _require_few(lines: int) -> None:
@@ -189,13 +189,13 @@ def _require_few(lines: int) -> None:
         )
 
 
-def _candidates(estimator: Candidates, own: Sequence[str], secret: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
+def _candidates(estimator: Candidates, own: Sequence[str], sensitive: Sequence[str]) -> tuple[pl.DataFrame, list[Join]]:
     frame = pl.DataFrame(
         [pl.Series(name, estimator.rows.codes[estimator.rows.line_of[name]]) for name in own]
-        + [pl.Series(f"{OWN} member of {name}", estimator.drawn[name].sets).arr.to_list() for name in secret]
+        + [pl.Series(f"{OWN} member of {name}", estimator.drawn[name].sets).arr.to_list() for name in sensitive]
     )
     joins = [Join(_labels(name), _values(name, estimator.rows.columns[name]), name, name) for name in own]
-    for name in secret:
+    for name in sensitive:
         drawn = estimator.drawn[name]
         frame = frame.explode(f"{OWN} member of {name}")
         design = drawn.design
@@ -214,7 +214,7 @@ def _candidates(estimator: Candidates, own: Sequence[str], secret: Sequence[str]
     return frame.group_by(frame.columns).agg(pl.len().alias(N)), joins
 
 
-def _counted(codes: Mapping[str, pl.Series], rows: int) -> pl.DataFrame:
+def _rows_by_codes(codes: Mapping[str, pl.Series], rows: int) -> pl.DataFrame:
     if not codes:
         return pl.DataFrame({N: [rows]})
     frame = pl.DataFrame(codes)
@@ -224,7 +224,7 @@ def _counted(codes: Mapping[str, pl.Series], rows: int) -> pl.DataFrame:
 def _shares(block: Block, names: Sequence[str]) -> pl.DataFrame:
     """The group, codes of some attributes, the share of the group's values."""
     groups = np.repeat(np.arange(block.starts.size - 1, dtype=np.int32), np.diff(block.starts))
-    values: Coded = block.values
+    values: CodedColumns = block.values
     frame = pl.DataFrame(
         {GROUP: groups, **{name: values.codes[values.line_of[name]] for name in names}, N: block.counts}
     )

@@ -36,7 +36,7 @@ class Node:
     columns: dict[str, Column]
     weight: Floats
     soft: frozenset[str] = frozenset()
-    _cells: dict[tuple[Link, ...], Cells] = field(default_factory=dict)
+    _cells: dict[tuple[Link, ...], LineParts] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
@@ -52,15 +52,15 @@ class Node:
         """Its columns, the group among them."""
         return frozenset(self.codes)
 
-    def cells(self, links: tuple[Link, ...]) -> Cells:
+    def cells(self, links: tuple[Link, ...]) -> LineParts:
         """Lines that are in the same class of each of some links."""
-        found = self._cells.pop(links, None) or self._cells_of(links)
-        self._cells[links] = found
+        cells = self._cells.pop(links, None) or self._cells_of(links)
+        self._cells[links] = cells
         if len(self._cells) > KEPT:  # what was not asked for longest
             del self._cells[next(iter(self._cells))]
-        return found
+        return cells
 
-    def _cells_of(self, links: tuple[Link, ...]) -> Cells:
+    def _cells_of(self, links: tuple[Link, ...]) -> LineParts:
         if not links:
             return self._parts(np.zeros(self.lines, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32))
         classes, count = links[-1].classes(self), links[-1].count
@@ -72,11 +72,11 @@ class Node:
         first[of_line] = np.arange(self.lines)
         return self._parts(of_line, classes[first], whole.of_line[first])
 
-    def _parts(self, of_line: Codes, of_class: Codes, whole: Codes) -> Cells:
-        return Cells(of_line, (of_class, whole), summed(of_line, self.weight, of_class.size))
+    def _parts(self, of_line: Codes, of_class: Codes, whole: Codes) -> LineParts:
+        return LineParts(of_line, (of_class, whole), summed(of_line, self.weight, of_class.size))
 
 
-class Cells(NamedTuple):
+class LineParts(NamedTuple):
     """Lines in parts: the part of each line; the class of each part, and the larger part that it is of; its people."""
 
     of_line: Codes
@@ -162,7 +162,7 @@ class Forest:
     _rooted: dict[frozenset[Node], list[Branch]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, nodes: Sequence[Node]) -> Forest | None:
+    def from_nodes(cls, nodes: Sequence[Node]) -> Forest | None:
         """None where there is no tree."""
         every = sorted({name for node in nodes for name in node.names})
         bit = {name: 1 << i for i, name in enumerate(every)}
@@ -184,21 +184,21 @@ class Forest:
         kept = dict.fromkeys(self.nodes)
         order = sorted(self.nodes, key=lambda node: (-len(node.soft & asked), -node.lines))
         done = False
-        while not done:  # a table goes that has one neighbour, which tells all that is asked of it
+        while not done:  # a table goes that has one neighbor, which tells all that is asked of it
             done = True
             for node in [node for node in order if node in kept]:
                 links = [link for link in near[node] if link.other(node) in kept]
-                told = set(links[0].shared) if links else set()
-                if len(links) <= 1 and asked & node.names <= told:
+                shared = set(links[0].shared) if links else set()
+                if len(links) <= 1 and asked & node.names <= shared:
                     del kept[node]
                     done = False
-        found: dict[str, Node] = {}
-        while left := asked - found.keys():
+        teller: dict[str, Node] = {}
+        while left := asked - teller.keys():
             best = max(kept, key=lambda node: (len(left & (node.names - node.soft)), len(left & node.names)))
             new = left & (best.names - best.soft) or left & best.names
             assert new, f"no table tells of {sorted(left)}"
-            found |= dict.fromkeys(sorted(new), best)
-        return found
+            teller |= dict.fromkeys(sorted(new), best)
+        return teller
 
     def rooted(self, nodes: frozenset[Node]) -> list[Branch]:
         """The smallest trees that hold some tables, each hung up in its middle."""
@@ -210,8 +210,8 @@ class Forest:
         return self._rooted[nodes]
 
     def _near(self, node: Node, kept: Iterable[Node]) -> list[Link]:
-        mine = [link for link in self.links if node in (link.left, link.right)]
-        return [link for link in mine if link.other(node) in kept]
+        links = [link for link in self.links if node in (link.left, link.right)]
+        return [link for link in links if link.other(node) in kept]
 
     def _apart(self, kept: set[Node]) -> Iterator[list[Node]]:
         left = [node for node in self.nodes if node in kept]
@@ -263,4 +263,4 @@ def forest_for(names: frozenset[str], nodes: Sequence[Node]) -> Forest:
 
 
 def _tree(chosen: Sequence[str], nodes: Sequence[Node]) -> Forest | None:
-    return Forest.of([node for node in nodes if node.subtable in chosen])
+    return Forest.from_nodes([node for node in nodes if node.subtable in chosen])

@@ -8,8 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from rich.cells import cell_len
-
+from pluralis.display.escaping import text_width
 from pluralis.errors import QueryError
 from pluralis.estimate.conditions import Value
 
@@ -40,15 +39,15 @@ def brief(text: str) -> str:
     return shown[:40] + "…" if len(text) > 40 else shown
 
 
-def pointed(text: str, start: int, end: int, said: str) -> QueryError:
+def pointed(text: str, start: int, end: int, message: str) -> QueryError:
     """An error that says so, with the query on a line and marks below the characters from start to end."""
     first = max(0, min(start - SHOWN // 2, len(text) - SHOWN))
     last = min(len(text), first + SHOWN)
     line = "".join(c if c.isprintable() else " " for c in text[first:last])
     before, after = "…" * (first > 0), "…" * (last < len(text))
-    blanks = cell_len(before + line[: start - first])
-    marks = max(1, cell_len(line[start - first : end - first]))
-    return QueryError(said, f"  {before}{line}{after}", f"  {' ' * blanks}{'^' * marks}")
+    blanks = text_width(before + line[: start - first])
+    marks = max(1, text_width(line[start - first : end - first]))
+    return QueryError(message, f"  {before}{line}{after}", f"  {' ' * blanks}{'^' * marks}")
 
 
 def scan(text: str) -> Iterator[Token]:
@@ -59,64 +58,66 @@ def scan(text: str) -> Iterator[Token]:
     """
     if len(text) > MAX_LENGTH:
         raise pointed(text, MAX_LENGTH, MAX_LENGTH + 1, f"A query has at most {MAX_LENGTH:,} characters; shorten it.")
-    at = 0
-    while at < len(text):
-        character = text[at]
+    position = 0
+    while position < len(text):
+        character = text[position]
         if character.isspace():
-            at += 1
+            position += 1
             continue
         if character in "'\"":
-            token = _quoted(text, at)
-        elif found := NUMBER.match(text, at):
-            token = _number(text, at, found.end())
+            token = _quoted(text, position)
+        elif match := NUMBER.match(text, position):
+            token = _number(text, position, match.end())
         elif character.isalpha() or character == "_":
-            token = _word(text, at)
-        elif (found := _SIGN.match(text, at)) and found[0] not in _INSTEAD:
-            token = Token("sign", found[0], at, found.end())
+            token = _word(text, position)
+        elif (match := _SIGN.match(text, position)) and match[0] not in _INSTEAD:
+            token = Token("sign", match[0], position, match.end())
         else:
-            sign = found[0] if found else character
+            sign = match[0] if match else character
             instead = _INSTEAD.get(sign, "Text stands in 'single quotes', an unusual name in \"double quotes\".")
-            raise pointed(text, at, at + len(sign), f"{sign!r} is not part of the language. {instead}")
+            raise pointed(text, position, position + len(sign), f"{sign!r} is not part of the language. {instead}")
         yield token
-        at = token.end
+        position = token.end
     yield Token("end", "", len(text), len(text))
 
 
-def _quoted(text: str, at: int) -> Token:
-    quote = text[at]
-    found = (_TEXT if quote == "'" else _QUOTED).match(text, at)
-    if found is None:
+def _quoted(text: str, start: int) -> Token:
+    quote = text[start]
+    match = (_TEXT if quote == "'" else _QUOTED).match(text, start)
+    if match is None:
         raise pointed(
-            text, at, at + 1, f"This quote is not closed. Close it with {quote}; inside quotes write {quote * 2}."
+            text, start, start + 1, f"This quote is not closed. Close it with {quote}; inside quotes write {quote * 2}."
         )
-    if any(unicodedata.category(c) == "Cs" for c in found[0]):
-        raise pointed(text, at, found.end(), "These quotes hold bytes that are no text. Write the query in UTF-8.")
-    return Token("text" if quote == "'" else "name", found[1].replace(quote * 2, quote), at, found.end())
+    if any(unicodedata.category(c) == "Cs" for c in match[0]):
+        raise pointed(text, start, match.end(), "These quotes hold bytes that are no text. Write the query in UTF-8.")
+    return Token("text" if quote == "'" else "name", match[1].replace(quote * 2, quote), start, match.end())
 
 
-def _end_of_word(text: str, at: int) -> int:
-    while at < len(text) and _in_names(text[at]):
-        at += 1
-    return at
+def _end_of_word(text: str, position: int) -> int:
+    while position < len(text) and _in_names(text[position]):
+        position += 1
+    return position
 
 
-def _number(text: str, at: int, end: int) -> Token:
-    written = text[at:end]
+def _number(text: str, start: int, end: int) -> Token:
+    written = text[start:end]
     beyond = _end_of_word(text, end)
     if beyond > end:
-        word = brief(text[at:beyond])
-        said = f"{word} is no number. A name that starts with a digit stands in double quotes, text in single quotes."
-        raise pointed(text, at, beyond, said)
+        word = brief(text[start:beyond])
+        message = (
+            f"{word} is no number. A name that starts with a digit stands in double quotes, text in single quotes."
+        )
+        raise pointed(text, start, beyond, message)
     if len(written) > MAX_DIGITS or not math.isfinite(float(written)):
-        raise pointed(text, at, end, f"This number is too large. Write at most {MAX_DIGITS} digits.")
+        raise pointed(text, start, end, f"This number is too large. Write at most {MAX_DIGITS} digits.")
     whole = written.lstrip("-").isdigit()
-    return Token("number", int(written) if whole else float(written), at, end)
+    return Token("number", int(written) if whole else float(written), start, end)
 
 
-def _word(text: str, at: int) -> Token:
-    end = _end_of_word(text, at)
-    word = text[at:end]
-    return Token("word", word.upper(), at, end) if _is_keyword(word) else Token("name", word, at, end)
+def _word(text: str, start: int) -> Token:
+    end = _end_of_word(text, start)
+    word = text[start:end]
+    return Token("word", word.upper(), start, end) if _is_keyword(word) else Token("name", word, start, end)
 
 
 def written_name(name: str) -> str:

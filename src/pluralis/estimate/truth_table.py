@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from pluralis.errors import QueryError
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some, Value
-from pluralis.release.attributes import holds_bins
+from pluralis.release.attributes import holds_bins, ordered_domain
 from pluralis.release.manifest import ColumnInfo
 
 Ints = npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ class Truth(NamedTuple):
 
 @dataclass(frozen=True)
 class Axis:
-    """The classes of one attribute: `class_of[place]`, and for an attribute in bins `class_of[bin, place]`.
+    """The classes of one attribute: `class_of[place]`, and for one in bins or bands `class_of[bin, place]`.
 
     There are 2 n + 2 places for n named values: the odd ones are those values, the last one the missing value.
     """
@@ -49,6 +49,7 @@ class Axis:
     named: tuple[Value, ...]
     class_of: Ints
     classes: int
+    lines: tuple[str, ...] = ()  # the bin of each line of `class_of`
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class Asked:
 
     def ordered(self, names: Sequence[str]) -> Asked:
         """The same with its attributes in this order."""
-        at = {axis.attribute: i for i, axis in enumerate(self.axes)}
-        order = [at[name] for name in names]
+        place = {axis.attribute: i for i, axis in enumerate(self.axes)}
+        order = [place[name] for name in names]
         return Asked(tuple(self.axes[i] for i in order), self.truth.transpose(order))
 
 
@@ -100,11 +101,11 @@ def asked_by(condition: Condition, infos: Mapping[str, ColumnInfo]) -> Asked:
     }
     axes: list[Axis] = []
     holds: dict[Check, Truth] = {}
-    for i, (name, mine) in enumerate(checks.items()):
-        axis, truths = _split(name, mine, infos[name])
+    for i, (name, own) in enumerate(checks.items()):
+        axis, truths = _split(name, own, infos[name])
         axes.append(axis)
         shape = [-1 if j == i else 1 for j in range(len(checks))]
-        for check, true, false in zip(mine, truths.T[::2], truths.T[1::2], strict=True):
+        for check, true, false in zip(own, truths.T[::2], truths.T[1::2], strict=True):
             holds[check] = Truth(true.reshape(shape), false.reshape(shape))
     if math.prod(axis.classes for axis in axes) > MOST:
         many = " × ".join(str(axis.classes) for axis in axes)
@@ -118,32 +119,41 @@ def asked_by(condition: Condition, infos: Mapping[str, ColumnInfo]) -> Asked:
 
 def _split(name: str, checks: Sequence[Check], info: ColumnInfo) -> tuple[Axis, Flags]:
     """The classes that the checks of an attribute tell apart; of each, for every check, whether true, whether false."""
-    bins = [str(label) for label in info.domain or ()] if holds_bins(info) else []
+    bins = _bins(checks, info)
     values = {value for check in checks for value in check.values if not (bins and isinstance(value, str))}
     named = tuple(sorted(values))
     place_of = {value: 2 * i + 1 for i, value in enumerate(named)}
     places = np.arange(2 * len(named) + 2)
     shape = (len(bins), places.size) if bins else places.shape
-    # a secret is never missing: such rows are refused, left out, or given a value
+    # a sensitive value is never missing: such rows are refused or suppressed, or given a value
     never = info.role == "sensitive" and None not in (info.domain or ())
     truths = [
         np.broadcast_to(part, shape).ravel()
         for check in checks
         for part in _passes(check, places, place_of, bins, never)
     ]
-    found, class_of = _distinct(np.stack(truths, axis=1))
-    return Axis(name, named, class_of.reshape(shape), len(found)), found
+    distinct, class_of = _distinct(np.stack(truths, axis=1))
+    return Axis(name, named, class_of.reshape(shape), len(distinct), tuple(bins)), distinct
+
+
+def _bins(checks: Sequence[Check], info: ColumnInfo) -> list[str]:
+    """The labels of an attribute in bins, and those of bands of numbers where a number is asked about."""
+    if holds_bins(info):
+        return [str(label) for label in info.domain or ()]
+    domain = ordered_domain(info)
+    by_number = any(not isinstance(value, str) for check in checks for value in check.values)
+    return list(domain.values) if domain is not None and by_number else []
 
 
 _COMPARED: dict[str, Callable[[Ints, list[int]], Flags]] = {
-    "=": lambda places, of: places == of[0],
-    "!=": lambda places, of: places != of[0],
-    "<": lambda places, of: places < of[0],
-    "<=": lambda places, of: places <= of[0],
-    ">": lambda places, of: places > of[0],
-    ">=": lambda places, of: places >= of[0],
-    "BETWEEN": lambda places, of: (places >= of[0]) & (places <= of[1]),
-    "IN": lambda places, of: np.isin(places, of),
+    "=": lambda places, values: places == values[0],
+    "!=": lambda places, values: places != values[0],
+    "<": lambda places, values: places < values[0],
+    "<=": lambda places, values: places <= values[0],
+    ">": lambda places, values: places > values[0],
+    ">=": lambda places, values: places >= values[0],
+    "BETWEEN": lambda places, values: (places >= values[0]) & (places <= values[1]),
+    "IN": lambda places, values: np.isin(places, values),
 }
 
 
@@ -162,15 +172,15 @@ def _passes(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Seq
 
 def _compared(check: Check, places: Ints, place_of: Mapping[Value, int], bins: Sequence[str]) -> Flags:
     """Of which places that hold a value a comparison is true. Bins may be named too."""
-    of = [place_of[value] for value in check.values if value in place_of]
+    value_places = [place_of[value] for value in check.values if value in place_of]
     labels = [value for value in check.values if value not in place_of]
     if not labels:
-        return np.asarray(_COMPARED[check.comparison](places, of))
+        return np.asarray(_COMPARED[check.comparison](places, value_places))
     if check.comparison not in ("=", "!=", "IN"):
         raise QueryError(
             f"{check}: a bin can be compared by = != or IN only. Compare {check.attribute!r} with a number."
         )
-    named = np.isin(places, of) | np.array([label in labels for label in bins])[:, None]
+    named = np.isin(places, value_places) | np.array([label in labels for label in bins])[:, None]
     return np.asarray(~named if check.comparison == "!=" else named)
 
 
@@ -199,9 +209,9 @@ def _merged(axes: Sequence[Axis], truth: Flags) -> Asked:
     """Classes that the condition does not tell apart as one; attributes with one class left out."""
     kept = []
     for i, axis in enumerate(axes):
-        truth, of = merge_equal(truth, i)
+        truth, merged = merge_equal(truth, i)
         if truth.shape[i] > 1:
-            kept.append(replace(axis, class_of=of[axis.class_of], classes=truth.shape[i]))
+            kept.append(replace(axis, class_of=merged[axis.class_of], classes=truth.shape[i]))
     return Asked(tuple(kept), truth.reshape([axis.classes for axis in kept]))
 
 
@@ -213,8 +223,8 @@ def merge_equal(truth: Flags, axis: int) -> tuple[Flags, Ints]:
     ([[True, False]], [0, 1, 0])
     """
     slices = truth.swapaxes(axis, 0)
-    found, place = _distinct(slices.reshape(slices.shape[0], -1))
-    return found.reshape(-1, *slices.shape[1:]).swapaxes(axis, 0), place
+    distinct, place = _distinct(slices.reshape(slices.shape[0], -1))
+    return distinct.reshape(-1, *slices.shape[1:]).swapaxes(axis, 0), place
 
 
 def _distinct(lines: Flags) -> tuple[Flags, Ints]:

@@ -13,7 +13,7 @@ the 1/l is exact.
 
 n(v) is published, and is not the number of rows that hold v: whoever knew that exactly, of a value that three rows hold
 and four sets list, would know more than 1/l of those four. It is that number, rounded on a scale of square roots from a
-secret start (`blurred`): off by up to half of its square root, as much as a sample of the people would be.
+hidden start (`blurred`): off by up to half of its square root, as much as a sample of the people would be.
 
 So 1/l is exact by the weights, and nearly so by the true shares. How nearly follows from the weights alone: for each of
 them a range of counts can have become it (`possible_counts`), and the posterior is largest in a set where one value has
@@ -34,6 +34,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pluralis.errors import ReleaseError
+from pluralis.threads import member_counts
 
 ORDERS = 64
 LARGEST = 1 << 40  # that weights may add up to
@@ -67,7 +68,7 @@ class Design:
     effect: float = 1.0  # how many rows share a draw, on average over rows: as many times larger is a variance
 
     @classmethod
-    def of(cls, data: Any, l: Any) -> Design:
+    def from_dict(cls, data: Any, l: Any) -> Design:
         """A design as a manifest or a key holds it; ReleaseError where it is none."""
         values, weights = (data.get("values"), data.get("weights")) if isinstance(data, dict) else (None, None)
         attempt = data.get("attempt", 0) if isinstance(data, dict) else 0
@@ -94,9 +95,9 @@ class Design:
 
     def to_dict(self) -> dict[str, Any]:
         """As the manifest holds it."""
-        said: dict[str, Any] = {"design": self.name, "values": list(self.values)}
-        said |= {} if self.effect == 1.0 else {"effect": self.effect}
-        return said if self.counts is None else {**said, "weights": self.counts.tolist()}
+        entry: dict[str, Any] = {"design": self.name, "values": list(self.values)}
+        entry |= {} if self.effect == 1.0 else {"effect": self.effect}
+        return entry if self.counts is None else {**entry, "weights": self.counts.tolist()}
 
     def for_key(self, identity: Sequence[str]) -> dict[str, Any]:
         """As the key keeps it: what must be the same when rows, known by `identity`, are published again."""
@@ -162,14 +163,14 @@ class Design:
         for i, order in enumerate(_orders(self.m)):
             ends = np.cumsum(lengths[order])
             starts[i, order] = ends - lengths[order]
-            at = np.unique(starts[i] % total)
-            points = at[:, None] + total * np.arange(self.l)
-            breaks.append(at)
+            changes = np.unique(starts[i] % total)
+            points = changes[:, None] + total * np.arange(self.l)
+            breaks.append(changes)
             sets.append(np.sort(order[np.searchsorted(ends, points, side="right")], axis=1))
         every, set_of = np.unique(np.concatenate(sets), axis=0, return_inverse=True)
-        spans = np.concatenate([np.diff(at, append=total) for at in breaks])
+        spans = np.concatenate([np.diff(changes, append=total) for changes in breaks])
         weights = np.bincount(set_of.ravel(), spans, len(every)).astype(np.int64)
-        first = np.cumsum([0, *(at.size for at in breaks)])
+        first = np.cumsum([0, *(changes.size for changes in breaks)])
         return every, weights, Lines(starts, np.concatenate(breaks), first, set_of.ravel())
 
     @property
@@ -231,13 +232,13 @@ class Design:
     # what follows for whoever counts ------------------------------------------------------------------------------
 
     @cached_property
-    def held(self) -> Reals:
+    def membership(self) -> Reals:
         """[j, v]: the probability that the set of a row with value v holds j."""
         if self.counts is None:
             return np.full((self.m, self.m), self.rate) + (1 - self.rate) * np.eye(self.m)
         together = self.together(self.weights)
-        held: Reals = together / np.diag(together)
-        return held
+        membership: Reals = together / np.diag(together)
+        return membership
 
     def together(self, weights: Numbers | Reals) -> Reals:
         """[j, v]: the weight of all sets that hold both, if sets have these weights."""
@@ -250,16 +251,16 @@ class Design:
         starts = self.l * np.arange(len(self.sets) + 1)
         holds = csr_array((np.ones(self.sets.size), self.sets.ravel(), starts), shape=(len(self.sets), self.m))
         weighed = csr_array((np.repeat(weights, self.l), self.sets.ravel(), starts), shape=holds.shape)
-        found: Reals = (holds.T @ weighed).toarray()
-        return found
+        together: Reals = (holds.T @ weighed).toarray()
+        return together
 
     @cached_property
     def _inverse(self) -> Reals:
-        return np.linalg.inv(self.held)
+        return np.linalg.inv(self.membership)
 
     def shares(self, sets: npt.NDArray[np.int32]) -> Reals:
         """How common each value is, by these sets: unbiased, so that a rare value may come out below 0."""
-        seen = np.bincount(sets.ravel(), minlength=self.m) / max(1, len(sets))
+        seen = member_counts(sets, self.m) / max(1, len(sets))
         if self.counts is None:
             return (seen - self.rate) / (1 - self.rate)
         return self._inverse @ seen
@@ -390,7 +391,7 @@ def different(sets: npt.NDArray[np.int32], m: int) -> tuple[Numbers, Numbers]:
 
 
 def likeliest(sets: npt.NDArray[np.int32], weight: Reals, start: Sequence[float] | Reals, steps: int = 2_000) -> Reals:
-    """Shares of values under which such sets are most likely, by expectation and maximisation: none is negative.
+    """Shares of values under which such sets are most likely, by expectation and maximization: none is negative.
 
     >>> likeliest(np.array([[0, 1], [0, 2], [0, 1]]), np.ones(3), [1 / 3, 1 / 3, 1 / 3]).round(3) + 0.0
     array([1., 0., 0.])
@@ -398,8 +399,8 @@ def likeliest(sets: npt.NDArray[np.int32], weight: Reals, start: Sequence[float]
     shares: Reals = np.asarray(start, np.float64)
     every, count = different(sets, shares.size)
     for _ in range(steps):
-        mine = posteriors(every, shares, weight) * count[:, None]
-        after = np.bincount(every.ravel(), mine.ravel(), shares.size) / count.sum()
+        expected = posteriors(every, shares, weight) * count[:, None]
+        after = np.bincount(every.ravel(), expected.ravel(), shares.size) / count.sum()
         moved, shares = np.abs(after - shares).max(), after
         if moved < 1e-9:
             break

@@ -31,14 +31,14 @@ def mean_square_contingency(one: Codes, other: Codes) -> float:
     fewer = min(np.count_nonzero(p), np.count_nonzero(q))
     if fewer < 2:
         return 0.0
-    cells, counts = _counted(one.astype(np.int64) * q.size + other, p.size * q.size)
+    cells, counts = _key_counts(one.astype(np.int64) * q.size + other, p.size * q.size)
     expected = p[cells // q.size] * q[cells % q.size] / rows
     # empty cells add their expected count each: together what the others lack to n
     chi_squared = float(((counts - expected) ** 2 / expected).sum() + rows - expected.sum())
     return min(1.0, max(0.0, chi_squared / rows / (fewer - 1)))
 
 
-def _counted(keys: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _key_counts(keys: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The different keys and how often each occurs."""
     if room > 8 * keys.size + 1024:
         return np.unique(keys, return_counts=True)
@@ -49,7 +49,7 @@ def _counted(keys: npt.NDArray[np.int64], room: int) -> tuple[npt.NDArray[np.int
 
 def in_parts(column: Column) -> Codes:
     """A column's codes; a number with many values in PARTS parts of about as many rows."""
-    if not column.is_number or column.size <= 2 * PARTS:
+    if not column.has_order or column.size <= 2 * PARTS:
         return column.codes
     before = np.cumsum(column.counts) - column.counts
     return (before * PARTS // max(1, column.codes.size))[column.codes]
@@ -83,9 +83,9 @@ def sliced_by_correlation(columns: Sequence[Column], count: int | None = None) -
         return Slicing(
             [[column] for column in columns], "no two attributes go together closely enough to share a slice"
         )
-    slices = [[column for column, mine in zip(columns, labels, strict=True) if mine == label] for label in range(best)]
-    said = "asked for" if count else f"mean silhouette {silhouette:.2f}, the best of 2 to {width - 1} slices"
-    return Slicing(sorted(slices, key=lambda slice: slice[0].name), f"k-medoids on 1 - Φ² into {best} slices, {said}")
+    slices = [[column for column, own in zip(columns, labels, strict=True) if own == label] for label in range(best)]
+    reason = "asked for" if count else f"mean silhouette {silhouette:.2f}, the best of 2 to {width - 1} slices"
+    return Slicing(sorted(slices, key=lambda slice: slice[0].name), f"k-medoids on 1 - Φ² into {best} slices, {reason}")
 
 
 def correlations(columns: Sequence[Column]) -> npt.NDArray[np.float64]:

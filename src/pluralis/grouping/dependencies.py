@@ -28,7 +28,7 @@ CHANCE = 1e-6
 _SAMPLE = 20_000  # rows that pairs are tried on first
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column as codes below `size`, each of which some row has."""
 
     name: str
@@ -36,10 +36,10 @@ class Coded(NamedTuple):
     size: int
 
 
-class Classes(NamedTuple):
+class RowClasses(NamedTuple):
     """A class for every row, below `number`."""
 
-    of: Codes
+    class_of: Codes
     number: int
 
 
@@ -50,7 +50,7 @@ class Hole(NamedTuple):
     because: Dependency
 
 
-def found_in(table: Table) -> list[Dependency]:
+def dependencies_in(table: Table) -> list[Dependency]:
     """Every x -> s between two published attributes that holds in this table and is no coincidence.
 
     All of them: one that follows from two others is listed too.
@@ -61,7 +61,7 @@ def found_in(table: Table) -> list[Dependency]:
 def assumed(table: Table, policy: Policy) -> list[Dependency]:
     """What an adversary may know beside what the policy declares: what the table shows, without its coincidences."""
     spared = {*policy.dependencies, *policy.coincidences}
-    return [dependency for dependency in found_in(table) if dependency not in spared]
+    return [dependency for dependency in dependencies_in(table) if dependency not in spared]
 
 
 def decided_by(
@@ -121,25 +121,25 @@ def contradicted(dependency: Dependency, table: Table) -> bool:
 # columns by themselves ------------------------------------------------------------------------------------------
 
 
-def singles(columns: Sequence[Coded]) -> Iterator[Dependency]:
-    """Every x -> s between two columns, coincidences left out."""
+def singles(columns: Sequence[CodedColumn]) -> Iterator[Dependency]:
+    """Every x -> s between two columns, but for coincidences."""
     for x in columns:
         for s in columns:
             if x is not s and _holds(_classes([x]), s) and _matters([x], s):
                 yield Dependency(knows=(x.name,), decides=s.name)
 
 
-def pairs(columns: Sequence[Coded]) -> Iterator[Dependency]:
-    """Every a, b -> s where neither a nor b alone decides s, coincidences left out."""
+def pairs(columns: Sequence[CodedColumn]) -> Iterator[Dependency]:
+    """Every a, b -> s where neither a nor b alone decides s, but for coincidences."""
     rows = columns[0].codes.size if columns else 0
     some = slice(0, rows, max(1, rows // _SAMPLE))
     sample = [column._replace(codes=np.ascontiguousarray(column.codes[some])) for column in columns]
     alone = {(x.name, s.name) for x in columns for s in columns if _holds(_classes([x]), s)}
     for a, b in combinations(range(len(columns)), 2):
-        of = {columns[a].name, columns[b].name}
+        known = {columns[a].name, columns[b].name}
         open_ = [
-            s for s, column in enumerate(columns) if column.size > 1 and column.name not in of
-            and not any((name, column.name) in alone for name in of)
+            s for s, column in enumerate(columns) if column.size > 1 and column.name not in known
+            and not any((name, column.name) in alone for name in known)
         ]  # fmt: skip
         if rows > 2 * _SAMPLE and open_:
             few = _classes([sample[a], sample[b]])
@@ -148,48 +148,48 @@ def pairs(columns: Sequence[Coded]) -> Iterator[Dependency]:
             classes = _classes([columns[a], columns[b]])
             for s in open_:
                 if _holds(classes, columns[s]) and _matters([columns[a], columns[b]], columns[s]):
-                    yield Dependency(knows=tuple(sorted(of)), decides=columns[s].name)
+                    yield Dependency(knows=tuple(sorted(known)), decides=columns[s].name)
 
 
-def _coded(table: Table) -> list[Coded]:
-    return [Coded(column.name, column.codes, column.size) for column in table.columns.values()]
+def _coded(table: Table) -> list[CodedColumn]:
+    return [CodedColumn(column.name, column.codes, column.size) for column in table.columns.values()]
 
 
-def _classes(columns: Sequence[Coded]) -> Classes:
+def _classes(columns: Sequence[CodedColumn]) -> RowClasses:
     """Rows that agree in all of these columns."""
     first, *others = columns
-    classes = Classes(first.codes, first.size)
+    classes = RowClasses(first.codes, first.size)
     for column in others:
-        if classes.number == classes.of.size:  # every row is alone already
+        if classes.number == classes.class_of.size:  # every row is alone already
             break
-        classes = Classes(*refined(classes.of, classes.number, column.codes, column.size))
+        classes = RowClasses(*refined(classes.class_of, classes.number, column.codes, column.size))
     return classes
 
 
-def _holds(classes: Classes, target: Coded) -> bool:
+def _holds(classes: RowClasses, target: CodedColumn) -> bool:
     """Whether rows of one class have one value; more values than classes cannot be decided."""
     return target.size <= classes.number and bool(
-        agrees(classes.of, target.codes, np.full(classes.number, -1, np.int32))
+        agrees(classes.class_of, target.codes, np.full(classes.number, -1, np.int32))
     )
 
 
-def _matters(known: Sequence[Coded], target: Coded) -> bool:
+def _matters(known: Sequence[CodedColumn], target: CodedColumn) -> bool:
     """Whether each of the known attributes decides more than chance would, among rows that agree in the others."""
     if target.size < 2:
         return False
     fine = _classes(known)
-    sizes = np.bincount(fine.of, minlength=fine.number)
+    sizes = np.bincount(fine.class_of, minlength=fine.number)
     for column in known:
         others = [other for other in known if other is not column]
-        coarse = _classes(others) if others else Classes(np.zeros(fine.of.size, np.int32), 1)
+        coarse = _classes(others) if others else RowClasses(np.zeros(fine.class_of.size, np.int32), 1)
         parents = np.zeros(fine.number, np.int64)
-        parents[fine.of] = coarse.of
-        cells = Classes(*refined(coarse.of, coarse.number, target.codes, target.size))
+        parents[fine.class_of] = coarse.class_of
+        cells = RowClasses(*refined(coarse.class_of, coarse.number, target.codes, target.size))
         parent_of = np.zeros(cells.number, np.int64)
-        parent_of[cells.of] = coarse.of
+        parent_of[cells.class_of] = coarse.class_of
         order = np.argsort(parent_of, kind="stable")
-        rows = np.bincount(coarse.of, minlength=coarse.number)
-        shares = np.bincount(cells.of, minlength=cells.number)[order] / rows[parent_of[order]]
+        rows = np.bincount(coarse.class_of, minlength=coarse.number)
+        shares = np.bincount(cells.class_of, minlength=cells.number)[order] / rows[parent_of[order]]
         starts = np.searchsorted(parent_of[order], np.arange(coarse.number + 1))
         if could_be_chance(sizes, parents, starts, np.log(shares), math.log(CHANCE)):
             return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +13,13 @@ from pluralis.errors import Infeasible
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.table.encoding import Column, Table
+from pluralis.table.named_values import bounds_by_code
 
 Counts = npt.NDArray[np.int64]
 
 
 def largest_l(counts: Counts) -> int:
-    """l_per, the largest l that any method can honour: no value fills more than 1/l of the rows.
+    """l_per, the largest l that any method can honor: no value fills more than 1/l of the rows.
 
     >>> largest_l(np.array([9, 1])), largest_l(np.array([3, 3, 3]))
     (1, 3)
@@ -36,14 +39,40 @@ def most_kept(counts: Counts, l: int) -> Counts:
     return kept
 
 
+def most_kept_under(counts: Counts, caps: Sequence[Fraction]) -> Counts:
+    """The same where each value has a cap of its own.
+
+    >>> most_kept_under(np.array([9, 2]), [Fraction(1), Fraction(1, 10)]).tolist()
+    [9, 1]
+    """
+    kept = counts.copy()
+    while True:
+        rows = int(kept.sum())
+        fewer = np.array(
+            [min(int(count), rows * cap.numerator // cap.denominator) for count, cap in zip(kept, caps, strict=True)]
+        )
+        if (fewer == kept).all():
+            return kept
+        kept = fewer.astype(np.int64)
+
+
+def fixed_caps(column: Column, policy: Policy, l: int | None = None) -> list[Fraction]:
+    """The largest share that each code may have in a group, whatever the other rows hold: 1/l, and `at_most`."""
+    caps = [Fraction(1, l or policy.l(column.name))] * column.size
+    for code, share in bounds_by_code(column, policy.columns[column.name]).items():
+        caps[code] = min(caps[code], share)
+    return caps
+
+
 def require_eligible(
     table: Table, policy: Policy, draw: Draw, ls: Mapping[str, int] | None = None
 ) -> npt.NDArray[np.int64]:
     """The rows to publish: all of them, or, within the policy's allowance, all but a drawn surplus of common values.
 
-    `ls` says how diverse each sensitive attribute must be, where it is not what the policy says.
+    `ls` says how diverse each sensitive attribute must be, where it is not what the policy says. No surplus of a value
+    that `at_most` names is suppressed: all that go would hold it, and whoever misses a person would be certain.
 
-    Raises Infeasible with the value that is too common, the largest l that works and the allowance it would take.
+    Raises Infeasible with the value that is too common, and the largest l and the allowance, or the bound, that work.
     """
     ls = ls or {column.name: policy.l(column.name) for column in table.sensitive}
     kept = np.ones(table.rows, np.bool_)
@@ -53,22 +82,26 @@ def require_eligible(
         changed = False
         for column in table.sensitive:
             counts = np.bincount(column.codes[kept], minlength=column.size).astype(np.int64)
-            target = most_kept(counts, ls[column.name])
+            if policy.columns[column.name].at_most is None:
+                target = most_kept(counts, ls[column.name])
+            else:
+                target = most_kept_under(counts, fixed_caps(column, policy, ls[column.name]))
             if (target == counts).all():
                 continue
+            _refuse_surplus_of_bounded_values(table, column, policy, ls[column.name], target < counts)
             changed = True
             rank = draw.permutation(table.rows, "surplus") if rank is None else rank
             for code in np.flatnonzero(target < counts):
                 holders = rank[kept[rank] & (column.codes[rank] == code)]
                 kept[holders[target[code] :]] = False
-            left_out = int((~kept).sum())
-            if left_out == table.rows or left_out > allowance(policy.publish.suppress, table.rows):
-                raise Infeasible(_too_common(table, column, ls[column.name], left_out))
+            suppressed = int((~kept).sum())
+            if suppressed == table.rows or suppressed > allowance(policy.publish.suppress, table.rows):
+                raise Infeasible(_too_common(table, column, policy, ls[column.name], suppressed))
     return np.flatnonzero(kept)
 
 
 def allowance(suppress: float, rows: int) -> int:
-    """How many of so many rows may be left out.
+    """How many of so many rows may be suppressed.
 
     >>> allowance(0.58, 100), allowance(0, 100)
     (58, 0)
@@ -76,43 +109,84 @@ def allowance(suppress: float, rows: int) -> int:
     return int(suppress * rows + 1e-9 * rows)
 
 
-def _enough(left_out: int, rows: int) -> float:
-    """A suppress, in thousandths, that allows it."""
-    return float(np.ceil(1000 * left_out / rows) / 1000)
+def allowing(suppressed: int, rows: int, policy: Policy) -> str | None:
+    """The line that lets so many rows be suppressed; None where it would not help.
+
+    It does not where values are bounded one by one: these keep their bounds among suppressed rows, too, of which
+    nobody can be sure beforehand.
+    """
+    share = float(np.ceil(1000 * suppressed / rows) / 1000)
+    return f"suppress: {share:g}" if share < 1 and not bounds_values(policy) else None
 
 
-def _too_common(table: Table, column: Column, l: int, left_out: int) -> str:
+def bounds_values(policy: Policy) -> bool:
+    """Whether values are bounded one by one, by `at_most` or `gain`."""
+    asked = [policy.columns[name] for name in policy.sensitive]
+    return any(attribute.at_most is not None or attribute.gain is not None for attribute in asked)
+
+
+def _refuse_surplus_of_bounded_values(
+    table: Table, column: Column, policy: Policy, l: int, surplus: npt.NDArray[np.bool_]
+) -> None:
+    """Refuse to suppress rows for being of a value that `at_most` names."""
+    counts, rows = column.counts, table.rows
+    bounds = bounds_by_code(column, policy.columns[column.name])
+    named = [code for code in bounds if surplus[code]]
+    if not named:
+        return
+    above = [code for code in named if counts[code] > bounds[code] * rows]
+    if not above and l > 1 and counts.max() * l > rows:
+        raise Infeasible(_too_common(table, column, policy, l, rows))
+    if not above:
+        text = column.text(named[0])
+        raise Infeasible(
+            f"{column.name!r}: {text!r} may have at most {bounds[named[0]]} of any group, and has more of the rows "
+            "that remain once surplus rows of other values are suppressed. Raise its bound, or lower l until no "
+            "surplus has to be suppressed."
+        )
+    code = max(above, key=lambda one: (int(counts[one]) / bounds[one], -one))
+    text, smallest = column.text(code), -(-1000 * int(counts[code]) // rows) / 10
+    line = f"at_most: {{{json.dumps(text, ensure_ascii=False)}: {smallest:g}%}}"
+    instead = f"The smallest bound that works is {smallest:g}%; set {line}, or do not publish the attribute."
+    raise Infeasible(
+        f"{column.name!r}: {text!r} fills {counts[code]:,} of {rows:,} rows ({counts[code] / rows:.1%}), and may have "
+        f"at most {bounds[code]} of any group. {instead if smallest < 100 else 'No bound works; do not publish it.'} "
+        f"Suppressing the surplus is no way: every suppressed row would hold {text!r}."
+    )
+
+
+def _too_common(table: Table, column: Column, policy: Policy, l: int, suppressed: int) -> str:
     """Why an attribute cannot be l-diverse, and what would help."""
     counts, rows = column.counts, table.rows
     top = int(counts.argmax())
     value, most, best = column.text(top), int(counts[top]), largest_l(counts)
-    said = f"{column.name!r} cannot be {l}-diverse: {value!r} fills {most:,} of {rows:,} rows ({most / rows:.1%}). "
+    reason = f"{column.name!r} cannot be {l}-diverse: {value!r} fills {most:,} of {rows:,} rows ({most / rows:.1%}). "
     if best >= l:
-        said = f"{column.name!r} cannot be {l}-diverse once another attribute's surplus is left out. "
+        reason = f"{column.name!r} cannot be {l}-diverse once another attribute's surplus is suppressed. "
         best = l - 1
     if best < 2:
-        said += "It is too skewed for any guarantee better than its own top frequency; do not publish it"
+        reason += "It is too skewed for any guarantee better than its own top frequency; do not publish it"
     else:
-        said += f"The largest l it allows is {best}; set l: {best}"
-    share = _enough(left_out, rows)
-    return said + (f", or allow suppress: {share:g}." if share < 1 else ".")
+        reason += f"The largest l it allows is {best}; set l: {best}"
+    allowed = allowing(suppressed, rows, policy)
+    return reason + (f", or allow {allowed}." if allowed is not None else ".")
 
 
 def require_allowance(
-    left_out: int, rows: int, suppress: float, remedy: str = "lower l, or protect fewer attributes"
+    suppressed: int, rows: int, policy: Policy, remedy: str = "lower l, or protect fewer attributes"
 ) -> None:
-    """Refuse a plan that leaves out more rows than the policy allows."""
-    if left_out <= allowance(suppress, rows):
+    """Refuse a plan that suppresses more rows than the policy allows."""
+    if suppressed <= allowance(policy.publish.suppress, rows):
         return
-    share = _enough(left_out, rows)
+    allowed = allowing(suppressed, rows, policy)
     raise Infeasible(
-        f"{left_out:,} of {rows:,} rows fit no group: every group that could take them holds the same people or "
-        "values. " + (f"Allow suppress: {share:g}, {remedy}." if share < 1 else f"{remedy.capitalize()}.")
+        f"{suppressed:,} of {rows:,} rows fit no group: every group that could take them holds the same people or "
+        "values. " + (f"Allow {allowed}, {remedy}." if allowed is not None else f"{remedy[:1].upper()}{remedy[1:]}.")
     )
 
 
 def require_sensitive(table: Table, method: str) -> None:
-    """Grouping by sensitive values needs some, and rows are published by their quasi attributes."""
+    """Grouping by sensitive values needs some, and rows are published by their quasi-identifiers."""
     if not table.sensitive:
         raise Infeasible(
             f"{method} groups rows by sensitive values and the policy names none. Give a column role: sensitive."
@@ -142,10 +216,10 @@ def refuse_small_c(column: Column, policy: Policy, method: str) -> None:
 
 
 def require_quasi(table: Table, method: str) -> None:
-    """Rows are published by their quasi attributes, as they are or generalised."""
+    """Rows are published by their quasi-identifiers, as they are or generalized."""
     if not table.quasi:
         raise Infeasible(
-            f"{method} publishes rows by their quasi attributes and the policy names none. Give a column role: quasi, "
+            f"{method} publishes rows by their quasi-identifiers and the policy names none. Give a column role: quasi, "
             "at least one."
         )
 
@@ -163,9 +237,9 @@ def require_k(table: Table, policy: Policy) -> None:
 
 
 def refuse_k(policy: Policy, method: str) -> None:
-    """Where quasi values are published as they are, no k can be promised."""
+    """Where quasi-identifiers are published as they are, no k can be promised."""
     if policy.k is not None:
         raise Infeasible(
-            f"{method} publishes quasi values as they are, so that k: {policy.k} cannot be promised. Remove k, or use "
-            "method: sloms or bsgi, which generalise quasi attributes."
+            f"{method} publishes quasi-identifiers as they are, so that k: {policy.k} cannot be promised. Remove k, or "
+            "use method: sloms or bsgi, which generalize quasi-identifiers."
         )

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.grouping.plan import LEFT_OUT, Level, Plan
+from pluralis.grouping.plan import SUPPRESSED, GeneralizedPlan, Level, Plan
 from pluralis.kernels.order import stable_order, starts_of
 from pluralis.randomness import Draw
-from pluralis.table.dictionaries import coded, narrow
+from pluralis.table.dictionaries import dictionary_encode, narrow
 from pluralis.table.encoding import Codes, Column, Table
-from pluralis.table.labels import ALL, member_text, number_texts, value_label
+from pluralis.table.labels import ALL, OrderedDomain, member_text, number_texts, value_label
 
 Rows = npt.NDArray[np.int64]
+_TIGHT: Mapping[str, Level] = {}  # every column as tightly as its group allows
 
 
-class Cells(NamedTuple):
-    """A column that is not made yet: row i will hold `values[at[i]]`, text as codes."""
+class PendingColumn(NamedTuple):
+    """A column that is not made yet: row i will hold `values[codes[i]]`, text as codes."""
 
     values: pl.Series
-    at: npt.NDArray[np.integer]
+    codes: npt.NDArray[np.integer]
 
     @classmethod
-    def of(cls, column: Column, rows: Rows) -> Cells:
+    def from_column(cls, column: Column, rows: Rows) -> PendingColumn:
         """The values of some rows, as they are."""
         return cls(column.coded, column.codes[rows])
 
@@ -37,35 +39,41 @@ class Grouped(NamedTuple):
     group: Codes
 
     @classmethod
-    def of(cls, plan: Plan) -> Grouped:
-        rows = np.flatnonzero(plan.group_of != LEFT_OUT)
+    def from_plan(cls, plan: Plan) -> Grouped:
+        rows = np.flatnonzero(plan.group_of != SUPPRESSED)
         rows = rows[stable_order(plan.group_of[rows], plan.groups)]
         return cls(rows, plan.group_of[rows].astype(np.int32))
 
 
-def microdata(plan: Plan, table: Table, draw: Draw) -> dict[str, Cells]:
-    """The published rows: generalised quasi columns, plain and sensitive columns, `group`."""
-    kept = Grouped.of(plan)
-    columns = quasi_labels(plan, table, kept)
+def microdata(plan: GeneralizedPlan, table: Table, draw: Draw) -> dict[str, PendingColumn]:
+    """The published rows: generalized quasi-identifiers, plain and sensitive columns, `group`."""
+    kept = Grouped.from_plan(plan)
+    columns = quasi_labels(table, kept, plan.levels)
     for column in table.named("plain"):
-        columns[column.name] = Cells.of(column, kept.rows)
+        columns[column.name] = PendingColumn.from_column(column, kept.rows)
     for column in table.sensitive:
         rows = kept.rows if plan.linked else kept.rows[_shuffled_within(kept.group, draw, f"unlink {column.name}")]
-        columns[column.name] = Cells.of(column, rows)
+        columns[column.name] = PendingColumn.from_column(column, rows)
     numbers = draw.permutation(plan.groups, "group ids") + 1
-    return {**columns, "group": Cells(narrow(pl.Series(numbers)), kept.group)}
+    return {**columns, "group": PendingColumn(narrow(pl.Series(numbers)), kept.group)}
 
 
-def quasi_labels(plan: Plan, table: Table, kept: Grouped) -> dict[str, Cells]:
-    """The label of each quasi column for the published rows: what covers all rows of a group."""
+def quasi_labels(table: Table, kept: Grouped, levels: Mapping[str, Level] = _TIGHT) -> dict[str, PendingColumn]:
+    """The label of each quasi-identifier for the published rows: what covers all rows of a group."""
     starts = starts_of(kept.group)
-    labels: dict[str, Cells] = {}
+    labels: dict[str, PendingColumn] = {}
     for column in table.quasi:
         codes = column.codes[kept.rows]
-        if column.name in plan.levels:
-            labels[column.name] = Cells(coded(_level_labels(plan.levels[column.name], column)), codes)
+        if column.name in levels and column.is_ordered:
+            labels[column.name] = PendingColumn(
+                dictionary_encode(_ordered_level_labels(levels[column.name], column, codes)), codes
+            )
+        elif column.name in levels:
+            labels[column.name] = PendingColumn(dictionary_encode(_level_labels(levels[column.name], column)), codes)
         else:
-            labels[column.name] = Cells(coded(_tight_labels(column, codes, kept.group, starts)), kept.group)
+            labels[column.name] = PendingColumn(
+                dictionary_encode(_tight_labels(column, codes, kept.group, starts)), kept.group
+            )
     return labels
 
 
@@ -84,20 +92,41 @@ def _level_labels(level: Level, column: Column) -> pl.Series:
     return pl.Series(column.name, labels, dtype=pl.String)
 
 
+def _ordered_level_labels(level: Level, column: Column, codes: Codes) -> pl.Series:
+    """The label of each code at one level: what is published of the values under its node, and no others."""
+    missing = len(column.values)
+    root = level.level == level.hierarchy.depth - 1
+    if root:
+        return pl.Series(column.name, [ALL] * column.size, dtype=pl.String)
+    shown = np.unique(codes)
+    nodes = level.hierarchy.nodes()[level.leaf_of[shown], level.level]
+    low = np.array([shown[nodes == node].min() for node in nodes], np.int64)
+    high = np.array([shown[nodes == node].max() for node in nodes], np.int64)
+    labels = np.full(column.size, None, object)
+    labels[shown] = _order_labels(column, low, high, shown[shown < missing]).to_list()
+    return pl.Series(column.name, labels.tolist(), dtype=pl.String)
+
+
 def _tight_labels(column: Column, codes: Codes, group: Codes, starts: Rows) -> pl.Series:
     """The narrowest label of each group."""
     if column.hierarchy is not None and column.leaf_of is not None:
         leaves = column.leaf_of[codes]
         return _tree_labels(column, np.minimum.reduceat(leaves, starts), np.maximum.reduceat(leaves, starts))
-    if column.is_number:
-        return _number_labels(column, np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts))
+    if column.has_order:
+        low, high = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+        if column.is_ordered:
+            shown = np.unique(codes)  # of the published rows: a suppressed value must not show
+            return _order_labels(column, low, high, shown[shown < len(column.values)])
+        return _number_labels(column, low, high)
     return _set_labels(column, codes, group)
 
 
 def _number_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Series:
     """Intervals; a group that holds both numbers and missing ones is `*`."""
-    texts = number_texts(column.series.head(len(column.values)))
     missing = len(column.values)
+    if not missing:
+        return pl.Series(column.name, [None] * low.size, dtype=pl.String)
+    texts = number_texts(column.series.head(missing))
     frame = pl.DataFrame(
         {
             "low": texts.gather(np.minimum(low, missing - 1)),
@@ -119,6 +148,19 @@ def _number_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Se
     return frame.select(label.alias(column.name)).to_series()
 
 
+def _order_labels(column: Column, low: npt.NDArray, high: npt.NDArray, shown: npt.NDArray) -> pl.Series:
+    """Intervals of the values that are shown; a group that holds both values and missing ones is `*`."""
+    missing = len(column.values)
+    domain = OrderedDomain([str(column.values[code]) for code in shown])
+    place = np.searchsorted(shown, np.arange(column.size))
+    both, number = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+    labels = [
+        None if first == missing else ALL if last == missing else domain.label(int(place[first]), int(place[last]))
+        for first, last in both.tolist()
+    ]
+    return pl.Series(column.name, labels, dtype=pl.String).gather(number.ravel())
+
+
 def _tree_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Series:
     """The lowest common ancestor of the first and last leaf of each group, hence of all between."""
     tree = column.hierarchy
@@ -134,7 +176,7 @@ def _tree_labels(column: Column, low: npt.NDArray, high: npt.NDArray) -> pl.Seri
 
 def _set_labels(column: Column, codes: Codes, group: Codes) -> pl.Series:
     """The values of each group in domain order; all of the domain is `*`."""
-    domain = np.unique(codes).size  # of the published rows: a value that was left out must not show
+    domain = np.unique(codes).size  # of the published rows: a suppressed value must not show
     pairs = group.astype(np.int64)
     pairs *= column.size
     pairs += codes

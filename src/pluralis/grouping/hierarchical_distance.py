@@ -50,8 +50,8 @@ def ladder_of(column: Column) -> Ladder:
     if column.hierarchy is not None and column.leaf_of is not None:
         return Ladder(column.hierarchy.nodes(), column.leaf_of)
     leaf_of = np.arange(column.size, dtype=np.int32)
-    if column.is_number and column.values:
-        nodes = automatic_nodes(np.array(column.values))
+    if column.has_order and column.values:
+        nodes = automatic_nodes(np.arange(len(column.values)) if column.is_ordered else np.array(column.values))
         missing = [*(nodes[-1, :-1] + 1), 0]  # directly below the root
         return Ladder(np.vstack([nodes, missing]).astype(np.int32) if column.has_missing else nodes, leaf_of)
     return Ladder(np.stack([leaf_of, np.zeros_like(leaf_of)], axis=1), leaf_of)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pluralis.grouping.plan import LEFT_OUT
+from pluralis.grouping.plan import SUPPRESSED
+from pluralis.kernels.dilute import merge_around
 from pluralis.kernels.select import Rules
+from pluralis.progress import stage
 
 Rows = npt.NDArray[np.int64]
 
@@ -22,18 +24,14 @@ def merge_until_diverse(group_of: Rows, unplaced: Rows, rules: Rules, ls: Rows) 
     unplaced = _different_people(group_of, unplaced, rules)
     group_of[unplaced] = group_of.max(initial=-1) + 1 + np.arange(unplaced.size)  # groups of one, not diverse yet
     failed = []
-    for row in unplaced:
-        before = group_of.copy()
-        mine = np.flatnonzero(group_of == group_of[row])
-        while (worst := _worst(mine, rules, ls)) is not None:
-            group = _most_diluting(group_of, mine, rules, int(ls[worst[0]]), *worst)
-            if group is None:
+    with stage("merging groups") as done:
+        for i, row in enumerate(unplaced):
+            before = group_of.copy()
+            if not merge_around(row, group_of, rules, ls):
                 group_of = before
-                group_of[row] = LEFT_OUT
+                group_of[row] = SUPPRESSED
                 failed.append(row)
-                break
-            mine = np.concatenate([mine, np.flatnonzero(group_of == group)])
-            group_of[mine] = group_of[row]
+            done((i + 1) / unplaced.size)
     return group_of, np.array(failed, np.int64)
 
 
@@ -50,36 +48,11 @@ def _different_people(group_of: Rows, unplaced: Rows, rules: Rules) -> Rows:
         row, person = unplaced[i], rules.person[unplaced[i]]
         if person not in rules.person[unplaced[:i]]:
             continue
-        fits = (group_of >= 0) & (rules.secrets == rules.secrets[:, [row]]).all(axis=0)
+        fits = (group_of >= 0) & (rules.sensitive == rules.sensitive[:, [row]]).all(axis=0)
         fits &= ~np.isin(group_of, group_of[rules.person == person])
         fits &= ~np.isin(rules.person, rules.person[unplaced])
         if fits.any():
             like = int(fits.argmax())
-            group_of[row], group_of[like] = group_of[like], LEFT_OUT
+            group_of[row], group_of[like] = group_of[like], SUPPRESSED
             unplaced[i] = like
     return unplaced
-
-
-def _worst(rows: Rows, rules: Rules, ls: Rows) -> tuple[int, int] | None:
-    """The attribute and value that fill most beyond 1/l of these rows, or None."""
-    worst, excess = None, 0
-    for attribute, l in enumerate(ls):
-        counts = np.bincount(rules.secrets[attribute, rows])
-        over = int(counts.max() * l - rows.size)
-        if over > excess:
-            worst, excess = (attribute, int(counts.argmax())), over
-    return worst
-
-
-def _most_diluting(group_of: Rows, mine: Rows, rules: Rules, l: int, attribute: int, value: int) -> int | None:
-    """The other group with most rows beyond l times those that hold the value, and none of the same people."""
-    placed = group_of >= 0
-    sizes = np.bincount(group_of[placed])
-    holders = np.bincount(group_of[placed & (rules.secrets[attribute] == value)], minlength=sizes.size)
-    gain = sizes - l * holders
-    gain[group_of[mine[0]]] = 0
-    if rules.person.size:
-        known = np.isin(rules.person, rules.person[mine]) & placed
-        gain[np.unique(group_of[known])] = 0
-    best = int(gain.argmax())
-    return best if gain[best] > 0 else None

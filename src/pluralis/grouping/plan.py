@@ -1,10 +1,10 @@
-"""What a method decides, and nothing more: which rows and columns are published together, and what is left out."""
+"""What a method decides, and nothing more: which rows and columns are published together, and what is suppressed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,12 @@ from pluralis.policy.rules import Dependency, Rule
 from pluralis.table.encoding import Table
 from pluralis.table.hierarchies import Hierarchy
 
-LEFT_OUT = -1
+SUPPRESSED = -1
 
 
 @dataclass(frozen=True)
 class Level:
-    """A column published at one level of a hierarchy, every row alike (full-domain generalisation)."""
+    """A column published at one level of a hierarchy, every row alike (full-domain generalization)."""
 
     hierarchy: Hierarchy
     leaf_of: npt.NDArray[np.int32]
@@ -32,12 +32,103 @@ class Level:
 class Slice:
     """Sensitive attributes that are published together, in groups of their own.
 
-    A row with LEFT_OUT here is published without a group in this slice ("NA" in the SLOMS paper).
+    A row with SUPPRESSED here is published without a group in this slice ("NA" in the SLOMS paper).
     """
 
     attributes: tuple[str, ...]
     group_of: npt.NDArray[np.int64] | npt.NDArray[np.int32]
     linked: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rows in groups; what else a kind of release needs is in the plan of that kind. Equal plans are equal releases.
+
+    group_of   a number from 0 for each row, or SUPPRESSED; numbering carries nothing
+    breaks     what this plan does not stop, beside what its method and its kind do not
+    notes      what the publisher should know of it
+    """
+
+    kind: ClassVar[str]
+
+    group_of: npt.NDArray[np.int64]
+    breaks: tuple[str, ...] = field(default=(), kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def groups(self) -> int:
+        return int(self.group_of.max(initial=SUPPRESSED)) + 1
+
+    @property
+    def suppressed(self) -> int:
+        return int((self.group_of == SUPPRESSED).sum())
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self.group_of[self.group_of >= 0], minlength=self.groups)
+
+
+@dataclass(frozen=True)
+class GeneralizedPlan(Plan):
+    """Groups that are published under what covers all of their rows.
+
+    linked   whether the sensitive values of a row stay side by side; if not, each attribute is shuffled in its group
+    levels   columns published at one level instead of as tightly as each group allows
+    """
+
+    kind: ClassVar[str] = "generalized"
+
+    linked: bool = True
+    levels: Mapping[str, Level] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BucketizedPlan(Plan):
+    """Groups whose rows keep their quasi-identifiers; `linked`: their sensitive values are counted side by side."""
+
+    kind: ClassVar[str] = "bucketized"
+
+    linked: bool = True
+
+
+@dataclass(frozen=True)
+class DecomposedPlan(Plan):
+    """Groups of which each sensitive attribute is published as a set of values.
+
+    primary          the attribute of which every group holds each value once
+    added            per attribute, (group, code) pairs: values added to what the rows of a group hold
+    sensitive_table  how the sensitive columns are published beside the groups; `auto` leaves it to the audit
+    """
+
+    kind: ClassVar[str] = "decomposed"
+
+    primary: str = ""
+    added: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+    sensitive_table: Literal["joint", "marginals", "none", "auto"] = "joint"
+
+
+@dataclass(frozen=True)
+class SlicedPlan(Plan):
+    """Groups that are published under what covers their rows, and which sensitive attributes are published together."""
+
+    kind: ClassVar[str] = "sliced"
+
+    slices: tuple[Slice, ...] = ()
+
+
+@dataclass(frozen=True)
+class CandidatesPlan(Plan):
+    """A set of values in the place of each sensitive value.
+
+    sets      per attribute, the codes of the set that stands for each row's value, in order
+    designs   per attribute, how those sets were drawn
+    claim     what is promised of them
+    """
+
+    kind: ClassVar[str] = "candidates"
+
+    sets: Mapping[str, npt.NDArray[np.int32]] = field(default_factory=dict)
+    designs: Mapping[str, Design] = field(default_factory=dict)
+    claim: Literal["posterior", "set-size"] = "posterior"
 
 
 @dataclass(frozen=True)
@@ -53,70 +144,32 @@ class Subplan:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Rows in groups, and for each kind of release what else it needs. Equal plans are equal releases.
+class MultiPlan(Plan):
+    """Subtables that are published side by side, each on its own; every one has all rows with a group here.
 
-    kind             one of kinds.KINDS
-    group_of         a number from 0 for each row, or LEFT_OUT; numbering carries nothing. Where quasi attributes are
-                     generalised (`generalized`, `sliced`), a group is published under what covers all of its rows
-    linked           whether the sensitive values of a row stay side by side; if not, each attribute of a group is
-                     published on its own
-    levels           columns published at one level instead of as tightly as each group allows (`generalized`)
-    slices           which sensitive attributes are published together (`sliced`)
-    added            per attribute, (group, code) pairs: values added to what the rows of a group hold (`decomposed`)
-    primary          the attribute of which every group holds each value once (`decomposed`)
-    sets             per attribute, the codes of the set that stands for each row's value, in order (`candidates`)
-    designs          per attribute, how those sets were drawn (`candidates`)
-    claim            what is promised of them (`candidates`)
-    subplans         what is published side by side, each on its own (`multi`); every one has all rows with a group here
-    breaks           what the methods of subtables do not stop (`multi`)
-    rules            what all of them together keep (`multi`)
-    dependencies     what an adversary is taken to know of how attributes go together (`multi`)
-    sensitive_table  how the sensitive columns are published beside the groups (`decomposed`);
-                     `auto` leaves it to the audit
+    rules         what all of them together keep
+    dependencies  what an adversary is taken to know of how attributes go together
     """
 
-    kind: str
-    group_of: npt.NDArray[np.int64]
-    linked: bool = True
-    levels: Mapping[str, Level] = field(default_factory=dict)
-    slices: tuple[Slice, ...] = ()
-    added: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
-    primary: str | None = None
-    sets: Mapping[str, npt.NDArray[np.int32]] = field(default_factory=dict)
-    designs: Mapping[str, Design] = field(default_factory=dict)
-    claim: Literal["posterior", "set-size"] = "posterior"
+    kind: ClassVar[str] = "multi"
+
     subplans: tuple[Subplan, ...] = ()
-    breaks: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
-    sensitive_table: Literal["joint", "marginals", "none", "auto"] = "joint"
-    notes: tuple[str, ...] = ()
-
-    @property
-    def groups(self) -> int:
-        return int(self.group_of.max(initial=LEFT_OUT)) + 1
-
-    @property
-    def left_out(self) -> int:
-        return int((self.group_of == LEFT_OUT).sum())
-
-    def sizes(self) -> npt.NDArray[np.int64]:
-        return np.bincount(self.group_of[self.group_of >= 0], minlength=self.groups)
 
 
 def numbered(group_of: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """The same groups numbered from 0 without gaps, in order of their first row; LEFT_OUT stays.
+    """The same groups numbered from 0 without gaps, in order of their first row; SUPPRESSED stays.
 
     >>> numbered(np.array([7, -1, 3, 7])).tolist()
     [0, -1, 1, 0]
     >>> numbered(np.array([10**12, -1, 3])).tolist()
     [0, -1, 1]
     """
-    most = int(group_of.max(initial=LEFT_OUT)) + 1
+    most = int(group_of.max(initial=SUPPRESSED)) + 1
     if most > 8 * group_of.size + 1024:  # so far apart that a table of all numbers would be large
         different, group_of = np.unique(group_of, return_inverse=True)
-        group_of -= different[0] == LEFT_OUT
+        group_of -= different[0] == SUPPRESSED
         most = different.size
-    found: npt.NDArray[np.int64] = by_first(group_of, most)
-    return found
+    numbers: npt.NDArray[np.int64] = by_first(group_of, most)
+    return numbers

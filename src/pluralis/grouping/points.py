@@ -1,4 +1,4 @@
-"""The quasi attributes of a table as a space in which groups are boxes (see kernels/space.py)."""
+"""The quasi-identifiers of a table as a space in which groups are boxes (see kernels/space.py)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def space_of(columns: list[Column], order: npt.NDArray[np.integer]) -> Space:
             leaves += len(column.hierarchy.leaves)
             lineages.append(column.hierarchy.nodes())
             shares.append(column.hierarchy.share)
-        elif column.is_number:
+        elif column.has_order:
             kinds[j] = NUMBER
             points[:, j] = scaled(column)[codes]
         else:
@@ -52,24 +52,24 @@ def space_of(columns: list[Column], order: npt.NDArray[np.integer]) -> Space:
         unit=unit,
         few=np.array([column.size <= 64 for column in columns]),
         first=first,
-        lineage=np.vstack([_widened(lineage, depth) for lineage in lineages] or [np.zeros((1, 1), np.int32)]),
-        share=np.vstack([_widened(share, depth) for share in shares] or [np.zeros((1, 1))]),
+        lineage=np.vstack([_padded(lineage, depth) for lineage in lineages] or [np.zeros((1, 1), np.int32)]),
+        share=np.vstack([_padded(share, depth) for share in shares] or [np.zeros((1, 1))]),
     )
 
 
 def _kind(column: Column) -> int:
     if column.hierarchy is not None:
         return 1
-    return 2 if column.is_number else 0
+    return 2 if column.has_order else 0
 
 
 def scaled(column: Column) -> npt.NDArray[np.float64]:
-    """The place of each code of a number in its domain, 0 … 1; the missing value far away."""
-    values = np.array(column.values, dtype=np.float64)
+    """The place of each code of a number or ordered value in its domain, 0 … 1; the missing value far away."""
+    values = column.numbers
     span = values[-1] - values[0] if values.size else 0.0
     places = (values - values[0]) / span if span > 0 else np.zeros(values.size)
     return np.append(places, FAR) if column.has_missing else places
 
 
-def _widened(matrix: npt.NDArray, depth: int) -> npt.NDArray:
+def _padded(matrix: npt.NDArray, depth: int) -> npt.NDArray:
     return np.pad(matrix, ((0, 0), (0, depth - matrix.shape[1])), mode="edge")

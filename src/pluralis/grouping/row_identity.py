@@ -2,8 +2,8 @@
 
 What is drawn for a row from its word is drawn again whenever the row is published again, whatever else the table holds.
 A row is its person and the value that is drawn for, where the policy names a person: several rows of one person that
-hold the same secret get the same draw. Else it is everything that the policy keeps of it; the second, third, … of rows
-that are the same throughout have words of their own.
+hold the same sensitive value get the same draw. Else it is everything that the policy keeps of it; the second,
+third, … of rows that are the same throughout have words of their own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pluralis.kernels.siphash import add_column, words_of, words_of_texts
 from pluralis.randomness import Draw
 from pluralis.table.encoding import Column, Table
 from pluralis.table.spelling import cores
+from pluralis.threads import by_rows
 
 Words = npt.NDArray[np.uint64]
 
@@ -26,14 +27,27 @@ def row_words(table: Table, column: Column, draw: Draw) -> Words:
     """A word for each row, for what is drawn for this column."""
     pair = draw.pair("row")
     if table.people is not None and table.person is not None:
-        words: Words = _of_texts(table.people, draw.pair("person"))[table.person]
-        add_column(*pair, words, column.codes, value_words(column, draw))
-        return words
-    words = np.zeros(table.rows, np.uint64)
-    for other in table.columns.values():
-        add_column(*pair, words, other.codes, value_words(other, draw))
-    numbered: Words = words_of(*pair, words, _times(table))
-    return numbered
+        words = people_words(table.people, draw)[table.person]
+        parts = [(column.codes, value_words(column, draw))]
+        times = None
+    else:
+        words = np.zeros(table.rows, np.uint64)
+        parts = [(other.codes, value_words(other, draw)) for other in table.columns.values()]
+        times = _times(table)
+
+    def fold(some: slice) -> None:
+        for codes, of_code in parts:
+            add_column(*pair, words[some], codes[some], of_code)
+        if times is not None:
+            words[some] = words_of(*pair, words[some], times[some])
+
+    by_rows(fold, table.rows)
+    return words
+
+
+def people_words(people: pl.Series, draw: Draw) -> Words:
+    """A word for each person."""
+    return _of_texts(people, draw.pair("person"))
 
 
 def shared_draws(table: Table, column: Column, kept: npt.NDArray[np.int64]) -> float:

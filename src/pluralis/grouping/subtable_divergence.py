@@ -40,7 +40,7 @@ class Groups(NamedTuple):
     shares: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, of_row: npt.NDArray[np.int64], codes: Codes, size: int) -> Groups:
+    def from_rows(cls, of_row: npt.NDArray[np.int64], codes: Codes, size: int) -> Groups:
         groups = int(of_row.max(initial=-1)) + 1
         pairs, counts = np.unique(of_row * size + codes, return_counts=True)
         group = pairs // size
@@ -77,8 +77,8 @@ def entropy(sizes: npt.NDArray[np.int64], rows: int | None = None) -> float:
     (0.6931, 1.0397)
     """
     rows = int(sizes.sum()) if rows is None else rows
-    held = sizes[sizes > 1]
-    return math.log(rows) - float((held * np.log(held)).sum()) / rows
+    shared = sizes[sizes > 1]
+    return math.log(rows) - float((shared * np.log(shared)).sum()) / rows
 
 
 def hanging(tables: Sequence[Subtable]) -> list[Edge] | None:
@@ -86,16 +86,16 @@ def hanging(tables: Sequence[Subtable]) -> list[Edge] | None:
 
     Only edges that share columns that can be seen are given; their ends number subtables.
     """
-    said, whose = [], []
+    shown, owner = [], []
     hidden = max((table.shows.bit_length() for table in tables), default=0)
     for i, table in enumerate(tables):
         group = 1 << (hidden + i) if table.protects and table.open else 0
-        said += [table.open | group, table.protects | group] if group else [table.shows]
-        whose += [i, i] if group else [i]
-    edges = junction(said)
+        shown += [table.open | group, table.protects | group] if group else [table.shows]
+        owner += [i, i] if group else [i]
+    edges = junction(shown)
     if edges is None:
         return None
-    return [Edge(whose[e.left], whose[e.right], e.shared) for e in edges if not e.shared >> hidden]
+    return [Edge(owner[e.left], owner[e.right], e.shared) for e in edges if not e.shared >> hidden]
 
 
 @dataclass
@@ -117,9 +117,9 @@ class Likelihood:
         edges = hanging(tables)
         if edges is None:
             return None
-        said = sum(self.term(table) for table in tables)
+        terms = sum(self.term(table) for table in tables)
         whole = Subtable((1 << len(self.columns)) - 1)
-        return said - sum(self.term(Subtable(edge.shared)) for edge in edges) - self.term(whole)
+        return terms - sum(self.term(Subtable(edge.shared)) for edge in edges) - self.term(whole)
 
     def term(self, table: Subtable) -> float:
         """-Σ p log of what one subtable says."""
@@ -147,13 +147,13 @@ class Likelihood:
 
     def alike(self, bits: int) -> Alike:
         """The rows that agree in some columns."""
-        found = self._alike.pop(bits, None) or self._found(bits)
-        self._alike[bits] = found
+        rows = self._alike.pop(bits, None) or self._rows_alike(bits)
+        self._alike[bits] = rows
         while len(self._alike) > KEPT:  # what was not asked for longest
             del self._alike[next(iter(self._alike))]
-        return found
+        return rows
 
-    def _found(self, bits: int) -> Alike:
+    def _rows_alike(self, bits: int) -> Alike:
         single = [1 << i for i in range(bits.bit_length()) if bits >> i & 1]
         last = next((bit for bit in single if bits ^ bit in self._alike), single[-1])
         codes, size = self.columns[last.bit_length() - 1]

@@ -86,7 +86,9 @@ class Schema:
     dependencies: tuple[Dependency, ...] = ()
 
     @classmethod
-    def of(cls, attributes: Iterable[str], rules: Iterable[Rule], dependencies: Iterable[Dependency] = ()) -> Schema:
+    def from_rules(
+        cls, attributes: Iterable[str], rules: Iterable[Rule], dependencies: Iterable[Dependency] = ()
+    ) -> Schema:
         """Raises Infeasible where a dependency ties what a rule keeps apart."""
         schema = cls(tuple(sorted(attributes)), tuple(rules), tuple(dependencies))
         for rule in schema.rules:
@@ -139,13 +141,13 @@ class Schema:
 
 
 def _tied_apart(rule: Rule, name: str, dependencies: Sequence[Dependency]) -> str:
-    said = f"`{rule}` cannot be kept: "
+    reason = f"`{rule}` cannot be kept: "
     if rule.protects in closure(rule.knows, dependencies):
-        said += f"whoever knows {', '.join(rule.knows)} knows {rule.protects}"
+        reason += f"whoever knows {', '.join(rule.knows)} knows {rule.protects}"
     else:
-        said += f"{name} and {rule.protects} go together, so that knowing one rules out most values of the other"
+        reason += f"{name} and {rule.protects} go together, so that knowing one rules out most values of the other"
     reasons = ", ".join(f"`{dependency}`" for dependency in dependencies)
     return (
-        f"{said} (dependencies {reasons}). Drop the rule, make one of the attributes an identifier, which is not "
+        f"{reason} (dependencies {reasons}). Drop the rule, make one of the attributes an identifier, which is not "
         "published, or, if nobody could know the dependency, list it under `coincidences`."
     )

@@ -10,16 +10,15 @@ from pluralis.kernels.siphash import word_of
 _UNIT = 2.0**-53
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _below(word, kinds):
     """A number from 0 to kinds - 1."""
     return np.int64(np.float64(word >> np.uint64(11)) * _UNIT * kinds)
 
 
-@njit(cache=True)
-def uniform_sets(codes, words, k0, k1, values, l):
+@njit(cache=True, nogil=True)
+def uniform_sets(codes, words, k0, k1, values, l, sets):
     """[row, member] in order: the row's own code and l - 1 others, each choice of them equally likely (Floyd 1987)."""
-    sets = np.empty((codes.size, l), np.int32)
     for row in range(codes.size):
         own = codes[row]
         sets[row, 0] = own
@@ -30,19 +29,17 @@ def uniform_sets(codes, words, k0, k1, values, l):
             for j in range(i):
                 if sets[row, j] == other:
                     other = last + (last >= own)
-            at = i
-            while at > 0 and sets[row, at - 1] > other:
-                sets[row, at] = sets[row, at - 1]
-                at -= 1
-            sets[row, at] = other
-    return sets
+            position = i
+            while position > 0 and sets[row, position - 1] > other:
+                sets[row, position] = sets[row, position - 1]
+                position -= 1
+            sets[row, position] = other
 
 
-@njit(cache=True)
-def calibrated_sets(codes, words, k0, k1, counts, total, l, sets, starts, breaks, first, set_of):
+@njit(cache=True, nogil=True)
+def calibrated_sets(codes, words, k0, k1, counts, total, l, sets, starts, breaks, first, set_of, drawn):
     """[row, member]: the set at a point drawn from the row's own value, in a drawn order (see `addition`)."""
     orders = np.uint64(starts.shape[0])
-    drawn = np.empty((codes.size, l), np.int32)
     for row in range(codes.size):
         own = codes[row]
         word = word_of(k0, k1, words[row], np.uint64(0))
@@ -57,10 +54,9 @@ def calibrated_sets(codes, words, k0, k1, counts, total, l, sets, starts, breaks
                 high = middle
         for i in range(l):
             drawn[row, i] = sets[set_of[low], i]
-    return drawn
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def tally(sets, values):
     """How many sets hold each value."""
     listed = np.zeros(values, np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def deal(schedule, by_bucket, starts, group_of):
     """Group g takes the next row of each of its buckets, schedule[g]; how many rows of each bucket were taken.
 
@@ -20,13 +20,13 @@ def deal(schedule, by_bucket, starts, group_of):
     return next_of - starts[:-1]
 
 
-@njit(cache=True)
-def place_drawn(mine, words, group_of, sizes, usual, holds):
-    """Put the row mine[-1] into a drawn group that holds no other of `mine`, the rows of its bucket.
+@njit(cache=True, nogil=True)
+def place_drawn(bucket_rows, words, group_of, sizes, usual, holds):
+    """Put the row bucket_rows[-1] into a drawn group that holds no other of `bucket_rows`.
 
     Groups of the usual size come first. `holds` is False for every group before and after. Returns the group.
     """
-    for row in mine[:-1]:
+    for row in bucket_rows[:-1]:
         holds[group_of[row]] = True
     lacking, ordinary = 0, 0
     for group in range(sizes.size):
@@ -34,16 +34,16 @@ def place_drawn(mine, words, group_of, sizes, usual, holds):
         ordinary += not holds[group] and sizes[group] == usual
     places = ordinary if ordinary > 0 else lacking
     skip = words % np.uint64(max(places, 1))
-    found = -1
+    chosen = -1
     for group in range(sizes.size):
         if not holds[group] and (ordinary == 0 or sizes[group] == usual):
             if skip == 0:
-                found = group
+                chosen = group
                 break
             skip -= np.uint64(1)
-    for row in mine[:-1]:
+    for row in bucket_rows[:-1]:
         holds[group_of[row]] = False
-    if found >= 0:
-        group_of[mine[-1]] = found
-        sizes[found] += 1
-    return found
+    if chosen >= 0:
+        group_of[bucket_rows[-1]] = chosen
+        sizes[chosen] += 1
+    return chosen

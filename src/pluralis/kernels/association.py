@@ -1,4 +1,4 @@
-"""How two attributes of a row go together, where each is told of apart: one step of expectation and maximisation."""
+"""How two attributes of a row go together, where each is told of apart: one step of expectation and maximization."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Side(NamedTuple):
 @njit(cache=True)
 def learn_pairs(one, other, rows, joint, tally):
     """tally[a, b] += the rows that hold the pair, if pairs are as common as in `joint`; returns the log likelihood."""
-    said = 0.0
+    log_likelihood = 0.0
     for i in range(rows.size):
         total = 0.0
         for e in range(one.begin[i], one.end[i]):
@@ -29,13 +29,13 @@ def learn_pairs(one, other, rows, joint, tally):
                 total += joint[one.code[e], other.code[f]] * one.like[e] * other.like[f]
         if total <= 0.0:
             continue
-        said += rows[i] * np.log(total)
+        log_likelihood += rows[i] * np.log(total)
         part = rows[i] / total
         for e in range(one.begin[i], one.end[i]):
             for f in range(other.begin[i], other.end[i]):
                 a, b = one.code[e], other.code[f]
                 tally[a, b] += part * joint[a, b] * one.like[e] * other.like[f]
-    return said
+    return log_likelihood
 
 
 @njit(cache=True)
@@ -57,13 +57,13 @@ def weigh_pairs(one, other, joint, starts, code, share):
     """From starts[i] on, the pairs of values that line i says: code a · width + b, and how likely each is."""
     width = joint.shape[1]
     for i in range(starts.size):
-        at, total = starts[i], 0.0
+        entry, total = starts[i], 0.0
         for e in range(one.begin[i], one.end[i]):
             for f in range(other.begin[i], other.end[i]):
-                code[at] = one.code[e] * width + other.code[f]
-                share[at] = joint[one.code[e], other.code[f]] * one.like[e] * other.like[f]
-                total += share[at]
-                at += 1
+                code[entry] = one.code[e] * width + other.code[f]
+                share[entry] = joint[one.code[e], other.code[f]] * one.like[e] * other.like[f]
+                total += share[entry]
+                entry += 1
         if total > 0.0:
-            for c in range(starts[i], at):
+            for c in range(starts[i], entry):
                 share[c] /= total

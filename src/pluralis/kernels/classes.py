@@ -26,14 +26,14 @@ def refined(classes, count, codes, size):
 def _refined_by_table(classes, codes, size, number_of):
     """As `refined`; `number_of` has a place for every pair."""
     out = np.empty(classes.size, np.int32)
-    found = 0
+    count = 0
     for row in range(classes.size):
         pair = classes[row] * size + codes[row]
         if number_of[pair] < 0:
-            number_of[pair] = found
-            found += 1
+            number_of[pair] = count
+            count += 1
         out[row] = number_of[pair]
-    return out, found
+    return out, count
 
 
 @njit(cache=True)
@@ -41,7 +41,7 @@ def _refined_by_hash(classes, codes, first, shift):
     """As `refined`; `first` has twice as many places as there are rows, a power of two, for the first of each pair."""
     out = np.empty(classes.size, np.int32)
     last = first.size - 1
-    found = 0
+    count = 0
     for row in range(classes.size):
         pair = (np.int64(classes[row]) << 32) | np.int64(codes[row])
         place = np.int64((np.uint64(pair) * _MIX) >> np.uint64(shift))
@@ -53,6 +53,6 @@ def _refined_by_hash(classes, codes, first, shift):
             out[row] = out[like]
         else:
             first[place] = row
-            out[row] = found
-            found += 1
-    return out, found
+            out[row] = count
+            count += 1
+    return out, count

@@ -16,8 +16,8 @@ def fill_bins(low, high, bin_of, first_code, first_bin, bits):
                 continue
             begin = bin_of[first_code[j] + low[box, j]]
             end = bin_of[first_code[j] + high[box, j]]
-            for at in range(first_bin[j] + begin, first_bin[j] + end + 1):
-                bits[at, word] |= bit
+            for line in range(first_bin[j] + begin, first_bin[j] + end + 1):
+                bits[line, word] |= bit
 
 
 @njit(cache=True, inline="always")
@@ -30,8 +30,8 @@ def _holds(boxes, box, codes, point):
         chosen = boxes.sets[box, j]
         if chosen >= 0:
             begin, end = boxes.starts[chosen], boxes.starts[chosen + 1]
-            at = begin + np.searchsorted(boxes.members[begin:end], code)
-            if at == end or boxes.members[at] != code:
+            position = begin + np.searchsorted(boxes.members[begin:end], code)
+            if position == end or boxes.members[position] != code:
                 return False
     return True
 
@@ -41,7 +41,7 @@ def boxes_around(boxes, codes, bin_of, first_code, first_bin, bits, limit):
     """(where the boxes of each point begin, the boxes); stops after `limit` of them and says how many points it did."""
     points, columns = codes.shape
     starts = np.zeros(points + 1, np.int64)
-    found = np.empty(1024, np.int64)
+    hits = np.empty(1024, np.int64)
     size = 0
     for point in range(points):
         for word in range(bits.shape[1]):
@@ -53,15 +53,15 @@ def boxes_around(boxes, codes, bin_of, first_code, first_bin, bits, limit):
             place = word << 6
             while both != 0:
                 if both & np.uint64(1) and _holds(boxes, place, codes, point):
-                    if size == found.size:
+                    if size == hits.size:
                         longer = np.empty(2 * size, np.int64)
-                        longer[:size] = found
-                        found = longer
-                    found[size] = place
+                        longer[:size] = hits
+                        hits = longer
+                    hits[size] = place
                     size += 1
                 both >>= np.uint64(1)
                 place += 1
         starts[point + 1] = size
         if size > limit:
-            return starts[: point + 2], found[:size]
-    return starts, found[:size]
+            return starts[: point + 2], hits[:size]
+    return starts, hits[:size]

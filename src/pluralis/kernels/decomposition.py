@@ -17,9 +17,9 @@ from pluralis.kernels.vectors import (
     LACKED,
     NEW,
     NOBODY,
-    begin,
+    add_values,
+    clear,
     head,
-    hold,
     least,
     lowest_price,
     nobody,
@@ -36,7 +36,7 @@ class Window(NamedTuple):
 
     rows: np.ndarray
     vectors: np.ndarray
-    values: np.ndarray  # int64[row, attribute]: places in `Held.state`
+    values: np.ndarray  # int64[row, attribute]: places in `Composition.state`
     state: np.ndarray  # int64[4]: where it begins and ends; how many rows wait; the row to go on from
 
 
@@ -49,18 +49,18 @@ def _window(near, l, attributes):
 
 
 @njit(cache=True)
-def _renew(window, vectors, held, near):
+def _renew(window, vectors, composition, near):
     """Let the next rows in, until so many wait."""
     start, end, wait, row = window.state
     if end + near - wait > window.rows.size:
-        start, end = 0, _forget_taken(window, held)
-    while start < end and window.values[start, 0] == nobody(held):
+        start, end = 0, _forget_taken(window, composition)
+    while start < end and window.values[start, 0] == nobody(composition):
         start += 1
     while wait < near and row < vectors.taken.size:
         if not vectors.taken[row]:
             window.rows[end], window.vectors[end] = row, vectors.alike.kind_of[row]
-            for a in range(held.ls.size):
-                window.values[end, a] = held.offset[a] + vectors.values[window.vectors[end], a]
+            for a in range(composition.ls.size):
+                window.values[end, a] = composition.offset[a] + vectors.values[window.vectors[end], a]
             end += 1
             wait += 1
         row += 1
@@ -68,36 +68,36 @@ def _renew(window, vectors, held, near):
 
 
 @njit(cache=True)
-def _forget_taken(window, held):
+def _forget_taken(window, composition):
     """Where the window ends without them."""
     kept = 0
     for i in range(window.state[0], window.state[1]):
-        if window.values[i, 0] != nobody(held):
+        if window.values[i, 0] != nobody(composition):
             window.rows[kept], window.vectors[kept] = window.rows[i], window.vectors[i]
-            for a in range(held.ls.size):
+            for a in range(composition.ls.size):
                 window.values[kept, a] = window.values[i, a]
             kept += 1
     return kept
 
 
 @njit(cache=True)
-def _take(window, row, held):
+def _take(window, row, composition):
     """A row waits no longer."""
     start, end = window.state[:2]
-    at = start + np.searchsorted(window.rows[start:end], row)
-    if at < end and window.rows[at] == row:
-        window.values[at, 0] = nobody(held)
+    index = start + np.searchsorted(window.rows[start:end], row)
+    if index < end and window.rows[index] == row:
+        window.values[index, 0] = nobody(composition)
         window.state[2] -= 1
 
 
 @njit(cache=True)
-def _near(window, held):
+def _near(window, composition):
     """(0, row, vector) of the first row of the window that has the least price, unless it lacks; or (FORBIDDEN, …)."""
-    best, cheapest, lowest = -1, LACKED, lowest_price(held)
+    best, cheapest, lowest = -1, LACKED, lowest_price(composition)
     for i in range(window.state[0], window.state[1]):
         price = 0
-        for a in range(held.ls.size):
-            price += held.price[a, held.state[window.values[i, a]]]
+        for a in range(composition.ls.size):
+            price += composition.price[a, composition.state[window.values[i, a]]]
         if price < cheapest:
             best, cheapest = i, price
             if price == lowest:
@@ -108,7 +108,7 @@ def _near(window, held):
 
 
 @njit(cache=True)
-def _bound_beyond(sizes, bound, held, places, limit):
+def _bound_beyond(sizes, bound, composition, places, limit):
     """Slack: of the bound buckets only those with more rows than this may give the next row; -1 where any bucket may.
 
     A bucket with more than `limit` rows must give one to this group, or what remains is not eligible. While there are
@@ -117,7 +117,7 @@ def _bound_beyond(sizes, bound, held, places, limit):
     """
     waiting, fullest = 0, 0
     for bucket in bound:
-        if held.state[bucket] == NEW:
+        if composition.state[bucket] == NEW:
             waiting += 1
             fullest = max(fullest, sizes[bucket])
     if waiting < places:
@@ -126,7 +126,7 @@ def _bound_beyond(sizes, bound, held, places, limit):
 
 
 @njit(cache=True)
-def form_by_slack(vectors, held, formed, near):
+def form_by_slack(vectors, composition, formed, near):
     """Fill each group with rows that slack allows; how many groups.
 
     Where any bucket may give, the next row is the first of least price among the first `near` that wait, if it repeats
@@ -140,29 +140,29 @@ def form_by_slack(vectors, held, formed, near):
     filled, left, group = np.sum(sizes > 0), alike.rows.size, 0
     room = np.empty(min(2 * l, sizes.size), np.int64)
     stack = np.empty(STACK, np.int64)
-    window = _window(near, l, held.ls.size)
+    window = _window(near, l, composition.ls.size)
     while filled >= l:
-        begin(held)
+        clear(composition)
         limit = left // l - 1
         bound = room[: larger_than(sizes, top, limit, room)]
-        _renew(window, vectors, held, near)
+        _renew(window, vectors, composition, near)
         for place in range(l):
-            beyond = _bound_beyond(sizes, bound, held, l - place, limit)
+            beyond = _bound_beyond(sizes, bound, composition, l - place, limit)
             best = (FORBIDDEN, NOBODY, np.int64(-1))
             if beyond < 0:
-                best = _near(window, held)
+                best = _near(window, composition)
                 if best[0] > 0:
-                    best = least(vectors, tree, held, 0, stack, best)
+                    best = least(vectors, tree, composition, 0, stack, best)
             else:
                 for bucket in bound:
-                    if sizes[bucket] > beyond and held.state[bucket] == NEW:
-                        best = least(vectors, tree, held, tree.root[bucket], stack, best)
+                    if sizes[bucket] > beyond and composition.state[bucket] == NEW:
+                        best = least(vectors, tree, composition, tree.root[bucket], stack, best)
             formed[group, place] = best[1]
-            hold(held, vectors.values[best[2]])
+            add_values(composition, vectors.values[best[2]])
         for row in formed[group]:
             bucket = alike.bucket_of[alike.kind_of[row]]
             vectors.taken[row] = True
-            _take(window, row, held)
+            _take(window, row, composition)
             sizes[bucket] -= 1
             filled -= sizes[bucket] == 0
             play_again(sizes, top, bucket)
@@ -181,24 +181,24 @@ def mixed(word, step):
 
 
 @njit(cache=True)
-def _any_of_least(values, held, among, word):
+def _any_of_least(values, composition, among, word):
     """A drawn one of those vectors that have least penalty.
 
     Vectors are drawn until one costs nothing; after some tries all are scored, and one of the best is drawn.
     """
     for step in range(TRIES):
         vector = among[np.int64(mixed(word, step) % np.uint64(among.size))]
-        if penalty(held, values[vector]) == 0:
+        if penalty(composition, values[vector]) == 0:
             return vector
     cost, ties = FORBIDDEN, 0
     for vector in among:
-        paid = penalty(held, values[vector])
+        paid = penalty(composition, values[vector])
         if paid < cost:
             cost, ties = paid, 0
         ties += paid == cost
     skip = np.int64(mixed(word, TRIES) % np.uint64(ties))
     for vector in among:
-        if penalty(held, values[vector]) == cost:
+        if penalty(composition, values[vector]) == cost:
             if skip == 0:
                 return vector
             skip -= 1
@@ -217,8 +217,8 @@ class Urn(NamedTuple):
 @njit(cache=True)
 def _urn(things, low, left):
     spot = np.empty(things.size, np.int64)
-    for at in range(things.size):
-        spot[things[at]] = at
+    for index in range(things.size):
+        spot[things[index]] = index
     return Urn(things, spot, low, left)
 
 
@@ -237,7 +237,7 @@ def _in(urn, bucket):
 
 
 @njit(cache=True)
-def form_as_printed(vectors, held, schedule, words, formed):
+def form_as_printed(vectors, composition, schedule, words, formed):
     """Figure 1, lines 2-11: a random row of the first bucket, then from each next one a row of least penalty.
 
     Ties are broken at random among vectors, and a random row of the vector is taken.
@@ -248,17 +248,17 @@ def form_as_printed(vectors, held, schedule, words, formed):
     free = _urn(by_bucket, alike.starts[alike.first[:-1]], rows)
     open_ = _urn(np.arange(vectors.cursor.size), alike.first, alike.first[1:] - alike.first[:-1])
     for group in range(schedule.shape[0]):
-        begin(held)
+        clear(composition)
         for i in range(schedule.shape[1]):
             bucket, word = schedule[group, i], words[group * schedule.shape[1] + i]
             if i == 0:
                 row = _in(free, bucket)[np.int64(word % np.uint64(free.left[bucket]))]
                 vector = alike.kind_of[row]
             else:
-                vector = _any_of_least(vectors.values, held, _in(open_, bucket), word)
+                vector = _any_of_least(vectors.values, composition, _in(open_, bucket), word)
                 row = head(vectors, vector)
             formed[group, i] = row
-            hold(held, vectors.values[vector])
+            add_values(composition, vectors.values[vector])
             vectors.taken[row] = True
             _take_out(free, bucket, row)
             if head(vectors, vector) == NOBODY:
@@ -266,7 +266,7 @@ def form_as_printed(vectors, held, schedule, words, formed):
 
 
 @njit(cache=True)
-def groups_for(vectors, held, formed, rows, literal):
+def groups_for(vectors, composition, formed, rows, literal):
     """The group for each of `rows`: the first of least penalty; among those without its primary value unless literal.
 
     Where that is asked for, groups that took no other of `rows` come first.
@@ -274,20 +274,20 @@ def groups_for(vectors, held, formed, rows, literal):
     kind_of, values = vectors.alike.kind_of, vectors.values
     chosen = np.full(rows.size, -1, np.int64)
     for i in range(rows.size):
-        mine = values[kind_of[rows[i]]]
+        own_values = values[kind_of[rows[i]]]
         best = (np.int64(2), FORBIDDEN)
         for group in range(formed.shape[0]):
-            begin(held)
+            clear(composition)
             for row in formed[group]:
-                hold(held, values[kind_of[row]])
+                add_values(composition, values[kind_of[row]])
             crowded = np.int64(0)
             for j in range(i):
                 if chosen[j] == group:
-                    hold(held, values[kind_of[rows[j]]])
+                    add_values(composition, values[kind_of[rows[j]]])
                     crowded = np.int64(not literal)
             if literal:
-                held.lack[0] = 0
-            cost = penalty(held, mine)
+                composition.lack[0] = 0
+            cost = penalty(composition, own_values)
             if cost < FORBIDDEN and (crowded, cost) < best:
                 best = (crowded, cost)
                 chosen[i] = group

@@ -28,7 +28,7 @@ class Task(NamedTuple):
     starts: npt.NDArray[np.int64]
     value: npt.NDArray[np.int32]
     counts: npt.NDArray[np.float64]
-    told: npt.NDArray[np.uint8]
+    assignment: npt.NDArray[np.uint8]
 
 
 @njit(cache=True)
@@ -125,7 +125,7 @@ def hand_out(task, logs, tally, likeliest, begin, share):
         odds = np.empty((n, k))
         _odds(task, group, logs, odds)
         counts = task.counts[entry : entry + k]
-        if task.told[group] != HANDED_OUT:
+        if task.assignment[group] != HANDED_OUT:
             for i in range(n):
                 total = 0.0
                 for j in range(k):

@@ -12,10 +12,10 @@ from numba import njit
 def agrees(classes, codes, seen):
     """Whether rows of one class have one code. `seen` has a place for every class, -1 in each."""
     for row in range(classes.size):
-        of = classes[row]
-        if seen[of] < 0:
-            seen[of] = codes[row]
-        elif seen[of] != codes[row]:
+        group = classes[row]
+        if seen[group] < 0:
+            seen[group] = codes[row]
+        elif seen[group] != codes[row]:
             return False
     return True
 

@@ -14,32 +14,32 @@ def pick_different(starts, sets, weight, most, out):
     weight[i, j] likely by itself.
     """
     size = sets.shape[1]
-    at = np.zeros(most, np.int64)
+    choice = np.zeros(most, np.int64)
     for p in range(starts.size - 1):
         first, many = starts[p], min(most, starts[p + 1] - starts[p])
         for i in range(starts[p], starts[p + 1]):
             for j in range(size):
                 out[i, j] = 0.0 if i < first + many else weight[i, j]
-        total, at[:] = 0.0, 0
+        total, choice[:] = 0.0, 0
         while True:
             likely = 1.0
             for i in range(many):
-                value = sets[first + i, at[i]]
-                likely *= weight[first + i, at[i]]
+                value = sets[first + i, choice[i]]
+                likely *= weight[first + i, choice[i]]
                 for k in range(i):
-                    if sets[first + k, at[k]] == value:
+                    if sets[first + k, choice[k]] == value:
                         likely = 0.0
             if likely > 0.0:
                 total += likely
                 for i in range(many):
-                    out[first + i, at[i]] += likely
+                    out[first + i, choice[i]] += likely
             i = 0
-            while i < many and at[i] == size - 1:
-                at[i] = 0
+            while i < many and choice[i] == size - 1:
+                choice[i] = 0
                 i += 1
             if i == many:
                 break
-            at[i] += 1
+            choice[i] += 1
         for i in range(first, first + many):
             for j in range(size):
                 out[i, j] = out[i, j] / total if total > 0.0 else weight[i, j]

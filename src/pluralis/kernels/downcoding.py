@@ -12,8 +12,8 @@ def count_guesses(codes, low, high, sets, starts, members, first, column, code, 
         for row in range(codes.shape[0]):
             covered = True
             for c in range(codes.shape[1]):
-                at = codes[row, c]
-                if at < low[box, c] or at > high[box, c]:
+                row_code = codes[row, c]
+                if row_code < low[box, c] or row_code > high[box, c]:
                     covered = False
                     break
                 s = sets[box, c]
@@ -21,11 +21,11 @@ def count_guesses(codes, low, high, sets, starts, members, first, column, code, 
                     a, b = starts[s], starts[s + 1]
                     while a < b:
                         m = (a + b) // 2
-                        if members[m] < at:
+                        if members[m] < row_code:
                             a = m + 1
                         else:
                             b = m
-                    if a == starts[s + 1] or members[a] != at:
+                    if a == starts[s + 1] or members[a] != row_code:
                         covered = False
                         break
             if covered:

@@ -17,7 +17,7 @@ from pluralis.kernels.order import stable_order
 from pluralis.kernels.place import chains, join
 
 NO_GROUP = -1
-FEWER = "lower l, or leave out people with many rows"  # what helps where rows find no place
+FEWER = "lower l, or suppress people with many rows"  # what helps where rows find no place
 LOOKS = 50  # rows looked at for each row of the table, before those still without a partner count as stuck
 
 
@@ -69,8 +69,8 @@ def _all_exchanged(person, alike, group_of, groups):
 @njit(cache=True)
 def _has(person, members, starts, group, who, but):
     """Whether a person stands in a group, apart from the row `but`."""
-    for at in range(starts[group], starts[group + 1]):
-        if person[members[at]] == who and members[at] != but:
+    for index in range(starts[group], starts[group + 1]):
+        if person[members[index]] == who and members[index] != but:
             return True
     return False
 
@@ -84,10 +84,10 @@ def _partner(person, alike, group_of, members, starts, place, low, high, looks):
             break
         looks -= 1
         other = alike.rows[low + (place - low + step) % (high - low)]
-        mine, theirs = group_of[row], group_of[other]
-        if mine == theirs or _has(person, members, starts, theirs, person[row], other):
+        own_group, other_group = group_of[row], group_of[other]
+        if own_group == other_group or _has(person, members, starts, other_group, person[row], other):
             continue
-        if not _has(person, members, starts, mine, person[other], row):
+        if not _has(person, members, starts, own_group, person[other], row):
             return other, looks
     return -1, looks
 
@@ -96,13 +96,13 @@ def _partner(person, alike, group_of, members, starts, place, low, high, looks):
 def _exchange(person, alike, group_of, members, starts, seen):
     """Let every row whose person stands in its group already change places; the rows that could not."""
     slot = np.empty(members.size, np.int64)
-    for at in range(members.size):
-        slot[members[at]] = at
+    for index in range(members.size):
+        slot[members[index]] = index
     stuck = np.empty(members.size, np.int64)
     count, looks = 0, LOOKS * members.size
     for group in range(starts.size - 1):
-        for at in range(starts[group], starts[group + 1]):
-            row = members[at]
+        for index in range(starts[group], starts[group + 1]):
+            row = members[index]
             if seen[person[row]] == group:
                 kind = alike.kind_of[row]
                 bucket = alike.bucket_of[kind]
@@ -117,8 +117,8 @@ def _exchange(person, alike, group_of, members, starts, seen):
                     count += 1
                     continue
                 there = slot[other]
-                members[at], members[there] = other, row
-                slot[row], slot[other] = there, at
+                members[index], members[there] = other, row
+                slot[row], slot[other] = there, index
                 group_of[row], group_of[other] = group_of[other], group
                 row = other
             seen[person[row]] = group

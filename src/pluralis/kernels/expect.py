@@ -37,13 +37,13 @@ class Picked(NamedTuple):
     flags: npt.NDArray[np.uint8]
 
 
-class Held(NamedTuple):
+class GroupValues(NamedTuple):
     """The values of groups: those of group g stand at `starts[g]` to `starts[g + 1]`, `counts` times each."""
 
     values: Picked
     counts: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int64]
-    told: npt.NDArray[np.uint8]
+    assignment: npt.NDArray[np.uint8]
 
 
 @njit(cache=True)
@@ -85,36 +85,36 @@ def expect_rows(rows, count):
 
 
 @njit(cache=True, inline="always")  # a call with so many arrays costs more than the sums
-def _summed(held, group, flags):
+def _summed(group_values, group, flags):
     """Of the values of a group: all, the chances and their squares, those that must be and can be in the box."""
     total, chances, squares, certain, possible = 0.0, 0.0, 0.0, 0.0, 0.0
-    for entry in range(held.starts[group], held.starts[group + 1]):
-        count, flag = held.counts[entry], flags[entry]
+    for entry in range(group_values.starts[group], group_values.starts[group + 1]):
+        count, flag = group_values.counts[entry], flags[entry]
         total += count
         possible += count * (flag & 1)
         certain += count * (flag >> 1)
         if flag == POSSIBLE:
-            chance = _chance(held.values, entry, flag)
+            chance = _chance(group_values.values, entry, flag)
             chances += count * chance
             squares += count * chance * chance
     return total, chances + certain, squares + certain, certain, possible
 
 
 @njit(cache=True)
-def summed(held, group):
+def summed(group_values, group):
     """How many values of a group must be and can be in the box."""
-    return _summed(held, group, _flags(held.values, held.starts[-1]))[3:]
+    return _summed(group_values, group, _flags(group_values.values, group_values.starts[-1]))[3:]
 
 
 @njit(cache=True)
-def expect_in_groups(rows, starts, held):
+def expect_in_groups(rows, starts, group_values):
     """(expected, variance, least, most) rows in a box, and how many must and can be whatever values they hold.
 
     Rows stand group by group. If a row is in with chance a and a value with chance b, a pair is with M = ab. For values
     that are handed out at random the variance is the mean of M (1 - M) over pairs, n times, and the sum of squares of
     M, centred by rows and by values, / (n - 1).
     """
-    row_flags, value_flags = _flags(rows, starts[-1]), _flags(held.values, held.starts[-1])
+    row_flags, value_flags = _flags(rows, starts[-1]), _flags(group_values.values, group_values.starts[-1])
     expected, variance, least, most = 0.0, 0.0, 0.0, 0.0
     all_must, all_can = 0, 0
     for group in range(starts.size - 1):
@@ -134,8 +134,8 @@ def expect_in_groups(rows, starts, held):
         all_can += can
         a += must
         aa += must
-        total, b, bb, certain, possible = _summed(held, group, value_flags)
-        if held.told[group] == HANDED_OUT:
+        total, b, bb, certain, possible = _summed(group_values, group, value_flags)
+        if group_values.assignment[group] == HANDED_OUT:
             each = 1.0 / n
             expected += a * b * each
             variance += (a * b - aa * bb) * each
@@ -147,7 +147,7 @@ def expect_in_groups(rows, starts, held):
             share = b / total if total > 0.0 else 0.0
             expected += a * share
             variance += a * share - aa * share * share
-            if held.told[group] == UNKNOWN or total == 0.0:
+            if group_values.assignment[group] == UNKNOWN or total == 0.0:
                 most += can
             elif possible > 0.0:
                 most += can
@@ -156,13 +156,13 @@ def expect_in_groups(rows, starts, held):
 
 
 @njit(cache=True)
-def share_of_groups(held, odds, flags):
+def share_of_groups(group_values, odds, flags):
     """How likely a row of each group holds a value in the box, and whether it can and must."""
-    of_values = _flags(held.values, held.starts[-1])
-    for group in range(held.starts.size - 1):
-        total, b, _, certain, possible = _summed(held, group, of_values)
+    of_values = _flags(group_values.values, group_values.starts[-1])
+    for group in range(group_values.starts.size - 1):
+        total, b, _, certain, possible = _summed(group_values, group, of_values)
         odds[group] = b / total if total > 0.0 else 0.0
-        if held.told[group] == UNKNOWN or total == 0.0:
+        if group_values.assignment[group] == UNKNOWN or total == 0.0:
             flags[group] = POSSIBLE
         else:
             flags[group] = (POSSIBLE if possible > 0.0 else 0) | (CERTAIN if certain == total else 0)

@@ -20,21 +20,21 @@ def _contract(picked, row, truth, bits, chance, seen):
     """What remains of the truth table once a row's classes are weighed: how likely true, and what it can be."""
     size = truth.size
     for k in range(picked.lines.size):
-        at = picked.starts[k] + picked.codes[picked.lines[k], row]
+        start = picked.starts[k] + picked.codes[picked.lines[k], row]
         size //= picked.widths[k]
         for j in range(size):
-            total, found = 0.0, 0
+            total, outcomes = 0.0, 0
             for c in range(picked.widths[k]):
-                place = at + c * picked.sizes[k]
+                place = start + c * picked.sizes[k]
                 cell = c * size + j
                 if k == 0:
                     total += picked.odds[place] * truth[cell]
-                    found |= bits[cell] if picked.flags[place] else 0
+                    outcomes |= bits[cell] if picked.flags[place] else 0
                 else:
                     total += picked.odds[place] * chance[cell]
-                    found |= seen[cell] if picked.flags[place] else 0
+                    outcomes |= seen[cell] if picked.flags[place] else 0
             chance[j] = total
-            seen[j] = found
+            seen[j] = outcomes
     if picked.lines.size == 0:
         chance[:size] = truth
         seen[:size] = bits
@@ -74,27 +74,27 @@ def _spread(values, entry, fold, chance):
 
 
 @njit(cache=True)
-def spread_of_groups(held, fold, odds, flags):
+def spread_of_groups(group_values, fold, odds, flags):
     """How likely a row of each group holds a value of each class (odds[class, group]), and whether it can."""
     chance = np.empty(odds.shape[0])
-    for group in range(held.starts.size - 1):
+    for group in range(group_values.starts.size - 1):
         total = 0.0
-        for entry in range(held.starts[group], held.starts[group + 1]):
-            count = held.counts[entry]
+        for entry in range(group_values.starts[group], group_values.starts[group + 1]):
+            count = group_values.counts[entry]
             if count > 0.0:
-                mask = _spread(held.values, entry, fold, chance)
+                mask = _spread(group_values.values, entry, fold, chance)
                 total += count
                 for s in range(chance.size):
                     odds[s, group] += count * chance[s]
                     flags[s, group] |= (mask >> s) & 1
         for s in range(chance.size):
             odds[s, group] /= total if total > 0.0 else 1.0
-            if held.told[group] == UNKNOWN or total == 0.0:
+            if group_values.assignment[group] == UNKNOWN or total == 0.0:
                 flags[s, group] = 1
 
 
 @njit(cache=True)
-def expect_in_groups_any(rows, starts, held, fold, truth, bits, tried):
+def expect_in_groups_any(rows, starts, group_values, fold, truth, bits, tried):
     """(expected, variance, least, most) rows of which the condition is true; rows stand group by group.
 
     With m[i, s] the chance of row i if its value is in class s, and v[j, s] that of value j to be there, a pair is true
@@ -115,11 +115,11 @@ def expect_in_groups_any(rows, starts, held, fold, truth, bits, tried):
             continue
         w[:], vv[:], sure_values[:] = 0.0, 0.0, 0.0
         total, present = 0.0, np.int64(0)
-        for entry in range(held.starts[group], held.starts[group + 1]):
-            count = held.counts[entry]
+        for entry in range(group_values.starts[group], group_values.starts[group + 1]):
+            count = group_values.counts[entry]
             if count == 0.0:
                 continue
-            mask = _spread(held.values, entry, fold, v)
+            mask = _spread(group_values.values, entry, fold, v)
             present |= mask
             total += count
             for s in range(classes):
@@ -129,8 +129,8 @@ def expect_in_groups_any(rows, starts, held, fold, truth, bits, tried):
             for k in range(tried.size):
                 if mask & ~tried[k] == 0:
                     sure_values[k] += count
-        told = held.told[group]
-        if told == UNKNOWN or total == 0.0:
+        assignment = group_values.assignment[group]
+        if assignment == UNKNOWN or total == 0.0:
             present = (np.int64(1) << classes) - 1
         u[:], mm[:], true_rows[:], false_rows[:] = 0.0, 0.0, 0.0, 0.0
         met, missed = 0.0, 0.0
@@ -140,7 +140,7 @@ def expect_in_groups_any(rows, starts, held, fold, truth, bits, tried):
             for s in range(classes):
                 true |= np.int64(seen[s] & TRUE) << s
                 false |= np.int64((seen[s] & FALSE) >> 1) << s
-            if told == HANDED_OUT:
+            if assignment == HANDED_OUT:
                 for s in range(classes):
                     u[s] += chance[s]
                     for t in range(classes):
@@ -158,7 +158,7 @@ def expect_in_groups_any(rows, starts, held, fold, truth, bits, tried):
                 variance += max(0.0, likely * (1.0 - likely))
                 most += 1 if true & present else 0
                 least += 0 if false & present else 1
-        if told == HANDED_OUT:
+        if assignment == HANDED_OUT:
             pairs, squares, by_row, by_value = 0.0, 0.0, 0.0, 0.0
             for s in range(classes):
                 pairs += u[s] * w[s]

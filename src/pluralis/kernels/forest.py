@@ -40,32 +40,32 @@ class Forest(NamedTuple):
 
 
 @njit(cache=True)
-def _summarise_leaf(space, forest, value, node):
+def _summarize_leaf(space, forest, value, node):
     """The box, the values and the first row of a leaf, from its free rows."""
     begin, end = forest.begin[node], forest.end[node]
     first, values = NOBODY, np.uint64(0)
-    for at in range(begin, end):
-        first = min(first, forest.order[at])
+    for position in range(begin, end):
+        first = min(first, forest.order[position])
     for a in range(value.shape[0]):
-        for at in range(begin, end):
-            values |= bit(value[a, forest.order[at]])
+        for position in range(begin, end):
+            values |= bit(value[a, forest.order[position]])
     forest.first[node], forest.values[node] = first, values
     for j in range(space.flats):
         seen = np.uint64(0)
-        for at in range(begin, end):
-            seen |= bit(np.int64(forest.points[at, j]))
+        for position in range(begin, end):
+            seen |= bit(np.int64(forest.points[position, j]))
         forest.seen[node, j] = seen
     for j in range(space.flats, space.kinds.size):
         low, high = np.inf, -np.inf
-        for at in range(begin, end):
-            low, high = min(low, forest.points[at, j]), max(high, forest.points[at, j])
+        for position in range(begin, end):
+            low, high = min(low, forest.points[position, j]), max(high, forest.points[position, j])
         margin = ROUNDING if j >= space.trees else 0.0
         forest.ends[node, j - space.flats, 0] = low - margin
         forest.ends[node, j - space.flats, 1] = high + margin
 
 
 @njit(cache=True)
-def _summarise_parent(space, forest, node):
+def _summarize_parent(space, forest, node):
     """The same for an inner node, from its children; whether its box changed."""
     left = forest.left[node]
     right = left + 1
@@ -96,8 +96,8 @@ def _cut(space, order, keys, begin, end):
     best, widest = 0.0, -1
     for j in range(space.kinds.size):
         low, high, total, squares = np.inf, -np.inf, 0.0, 0.0
-        for at in range(begin, end):
-            x = space.points[order[at], j]
+        for position in range(begin, end):
+            x = space.points[order[position], j]
             low, high = min(low, x), max(high, x)
             total += x
             squares += x * x
@@ -115,16 +115,16 @@ def _cut(space, order, keys, begin, end):
     middle = (begin + end) // 2
     if widest < 0:
         return middle
-    for at in range(begin, end):
-        keys[order[at]] = space.points[order[at], widest]
+    for position in range(begin, end):
+        keys[order[position]] = space.points[order[position], widest]
     quickselect(order, keys, begin, end, middle)
     if space.kinds[widest] != FLAT:
         return middle
     pivot = keys[order[middle]]
     below, equal = 0, 0
-    for at in range(begin, end):
-        below += keys[order[at]] < pivot
-        equal += keys[order[at]] == pivot
+    for position in range(begin, end):
+        below += keys[order[position]] < pivot
+        equal += keys[order[position]] == pivot
     # cut before or after the rows that hold the middle value, whichever is nearer to the middle
     upto = (
         below if below > 0 and (begin + below + equal == end or middle - begin - below <= equal // 2) else below + equal
@@ -133,9 +133,9 @@ def _cut(space, order, keys, begin, end):
         return middle
     after = upto > below
     place = begin
-    for at in range(begin, end):
-        if keys[order[at]] < pivot or (after and keys[order[at]] == pivot):
-            order[at], order[place] = order[place], order[at]
+    for position in range(begin, end):
+        if keys[order[position]] < pivot or (after and keys[order[position]] == pivot):
+            order[position], order[place] = order[place], order[position]
             place += 1
     return place
 
@@ -147,7 +147,7 @@ def _grown(array):
     return bigger
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def plant(space, order, starts, value):
     """One tree over each run of rows in `order`; run i goes from starts[i] to starts[i+1], and its root is node i.
 
@@ -203,11 +203,11 @@ def plant(space, order, starts, value):
             forest.fields[a] |= bit(value[a, row])
     for node in range(used - 1, -1, -1):
         if left[node] < 0:
-            for at in range(begin[node], end[node]):
-                forest.leaf_of[order[at]] = node
-            _summarise_leaf(space, forest, value, node)
+            for position in range(begin[node], end[node]):
+                forest.leaf_of[order[position]] = node
+            _summarize_leaf(space, forest, value, node)
         else:
-            _summarise_parent(space, forest, node)
+            _summarize_parent(space, forest, node)
     return forest
 
 
@@ -216,20 +216,20 @@ def take(space, forest, value, row):
     """Mark a row as taken; boxes and values above it shrink."""
     value = np.atleast_2d(value)
     node = forest.leaf_of[row]
-    at = forest.begin[node]
-    while forest.order[at] != row:
-        at += 1
+    position = forest.begin[node]
+    while forest.order[position] != row:
+        position += 1
     forest.end[node] -= 1
     last = forest.end[node]
-    forest.order[at], forest.order[last] = forest.order[last], forest.order[at]
+    forest.order[position], forest.order[last] = forest.order[last], forest.order[position]
     for j in range(space.kinds.size):
-        forest.points[at, j], forest.points[last, j] = forest.points[last, j], forest.points[at, j]
-    _summarise_leaf(space, forest, value, node)
+        forest.points[position, j], forest.points[last, j] = forest.points[last, j], forest.points[position, j]
+    _summarize_leaf(space, forest, value, node)
     changed = True
     node = forest.parent[node]
     while node >= 0:
         if changed:
-            changed = _summarise_parent(space, forest, node)
+            changed = _summarize_parent(space, forest, node)
         else:
             left = forest.left[node]
             forest.first[node] = min(forest.first[left], forest.first[left + 1])
@@ -243,10 +243,10 @@ def replace(forest, row, twin):
     node = forest.leaf_of[row]
     forest.leaf_of[twin] = node
     forest.first[node] = twin
-    for at in range(forest.begin[node], forest.end[node]):
-        if forest.order[at] == row:
-            forest.order[at] = twin
-        forest.first[node] = min(forest.first[node], forest.order[at])
+    for position in range(forest.begin[node], forest.end[node]):
+        if forest.order[position] == row:
+            forest.order[position] = twin
+        forest.first[node] = min(forest.first[node], forest.order[position])
     node = forest.parent[node]
     while node >= 0:
         left = forest.left[node]
@@ -279,7 +279,7 @@ def least_loss(space, forest, node, box):
 def allowed(rules, members, size, row):
     """Whether a row may join: it holds what is needed, no person twice, no sensitive value more often than its cap."""
     for a in range(rules.caps.size):
-        if rules.needed[a] >= 0 and rules.secrets[a, row] != rules.needed[a]:
+        if rules.needed[a] >= 0 and rules.sensitive[a, row] != rules.needed[a]:
             return False
     if rules.person.size > 0:
         for i in range(size):
@@ -288,7 +288,7 @@ def allowed(rules, members, size, row):
     for a in range(rules.caps.size):
         count = 0
         for i in range(size):
-            if rules.secrets[a, members[i]] == rules.secrets[a, row]:
+            if rules.sensitive[a, members[i]] == rules.sensitive[a, row]:
                 count += 1
         if count >= rules.caps[a]:
             return False
@@ -298,16 +298,16 @@ def allowed(rules, members, size, row):
 @njit(cache=True)
 def _may_join(forest, node, open_values):
     """Whether a node holds an open value of every sensitive attribute, if not always in one row."""
-    held = forest.values[node] & open_values
+    joinable = forest.values[node] & open_values
     for a in range(forest.fields.size):
-        if held & forest.fields[a] == 0:
+        if joinable & forest.fields[a] == 0:
             return False
     return True
 
 
 @njit(cache=True)
-def nearest(space, forest, root, group, rules, room, best, found):
-    """(loss, row) of the free row under `root` that joins the group with least loss, if it beats (best, found).
+def nearest(space, forest, root, group, rules, room, best, best_row):
+    """(loss, row) of the free row under `root` that joins the group with least loss, if it beats (best, best_row).
 
     `group` is (box, members, size, open), where `open` is a mask of the sensitive values that may still join;
     `room` holds two arrays to work in.
@@ -320,15 +320,15 @@ def nearest(space, forest, root, group, rules, room, best, found):
     while top >= 0:
         node, bound = stack[top], bounds[top]
         top -= 1
-        if bound > best or (bound == best and forest.first[node] > found):
+        if bound > best or (bound == best and forest.first[node] > best_row):
             continue
         left = forest.left[node]
         if left < 0:
-            for at in range(forest.begin[node], forest.end[node]):
-                row = forest.order[at]
-                loss = loss_with(space, box, members, size, forest.points, at)
-                if (loss < best or (loss == best and row < found)) and allowed(rules, members, size, row):
-                    best, found = loss, row
+            for position in range(forest.begin[node], forest.end[node]):
+                row = forest.order[position]
+                loss = loss_with(space, box, members, size, forest.points, position)
+                if (loss < best or (loss == best and row < best_row)) and allowed(rules, members, size, row):
+                    best, best_row = loss, row
             continue
         near, far = left, left + 1
         a = least_loss(space, forest, near, box) if _may_join(forest, near, open_values) else np.inf
@@ -343,15 +343,15 @@ def nearest(space, forest, root, group, rules, room, best, found):
             top += 1
             stack[top] = near
             bounds[top] = a
-    return best, found
+    return best, best_row
 
 
 @njit(cache=True)
-def nearest_few(space, forest, root, group, found, losses, room):
-    """Fill `found` with the rows that join (box, members, size, limit) with least loss below the limit, best first."""
+def nearest_few(space, forest, root, group, rows, losses, room):
+    """Fill `rows` with those that join (box, members, size, limit) with least loss below the limit, best first."""
     box, members, size, limit = group
     stack, bounds = room
-    wanted = found.size
+    wanted = rows.size
     count = 0
     top = 0
     stack[0] = root
@@ -363,17 +363,17 @@ def nearest_few(space, forest, root, group, found, losses, room):
             continue
         left = forest.left[node]
         if left < 0:
-            for at in range(forest.begin[node], forest.end[node]):
-                loss = loss_with(space, box, members, size, forest.points, at)
+            for position in range(forest.begin[node], forest.end[node]):
+                loss = loss_with(space, box, members, size, forest.points, position)
                 if loss >= limit:
                     continue
                 i = count if count < wanted else wanted - 1
                 while i > 0 and losses[i - 1] > loss:
                     losses[i] = losses[i - 1]
-                    found[i] = found[i - 1]
+                    rows[i] = rows[i - 1]
                     i -= 1
                 losses[i] = loss
-                found[i] = forest.order[at]
+                rows[i] = forest.order[position]
                 count = min(count + 1, wanted)
                 if count == wanted:
                     limit = losses[count - 1]

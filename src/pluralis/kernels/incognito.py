@@ -1,6 +1,6 @@
 """Incognito's loops: cells counted together as the classes of a node, and the test of those classes.
 
-A cell is a combination of quasi values with the histograms of its rows' sensitive values, so that a node of the
+A cell is a combination of quasi-identifiers with the histograms of its rows' sensitive values, so that a node of the
 lattice is tested without going back to the rows.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pluralis.kernels.models import diverse
+from pluralis.kernels.models import diverse, within
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -24,7 +24,7 @@ class Histograms(NamedTuple):
     counts: np.ndarray
 
 
-class Classes(NamedTuple):
+class CellsByClass(NamedTuple):
     """Cells by class: those of class i stand in `cells` from starts[i] to starts[i + 1]."""
 
     cells: np.ndarray
@@ -35,6 +35,7 @@ class Classes(NamedTuple):
 class Demand(NamedTuple):
     """What one sensitive attribute must be in every class."""
 
+    place: int  # among the attributes
     model: int
     l: int
     c: float
@@ -81,11 +82,11 @@ def classes_of(class_of, count, sizes):
     for i in range(count):
         starts[i + 1] += starts[i]
     cells = np.empty(class_of.size, np.int64)
-    at = starts[:-1].copy()
+    next_place = starts[:-1].copy()
     for cell in range(class_of.size):
-        cells[at[class_of[cell]]] = cell
-        at[class_of[cell]] += 1
-    return Classes(cells, starts, rows)
+        cells[next_place[class_of[cell]]] = cell
+        next_place[class_of[cell]] += 1
+    return CellsByClass(cells, starts, rows)
 
 
 @njit(cache=True)
@@ -94,12 +95,12 @@ def _add_up(classes, group, histograms, room):
     used = 0
     for i in range(classes.starts[group], classes.starts[group + 1]):
         cell = classes.cells[i]
-        for at in range(histograms.starts[cell], histograms.starts[cell + 1]):
-            value = histograms.values[at]
+        for entry in range(histograms.starts[cell], histograms.starts[cell + 1]):
+            value = histograms.values[entry]
             if room.counts[value] == 0:
                 room.codes[used] = value
                 used += 1
-            room.counts[value] += histograms.counts[at]
+            room.counts[value] += histograms.counts[entry]
     return used
 
 
@@ -109,20 +110,20 @@ def merged(classes, histograms, room):
     starts = np.zeros(classes.sizes.size + 1, np.int64)
     values = np.empty_like(histograms.values)
     counts = np.empty_like(histograms.counts)
-    at = 0
+    entry = 0
     for group in range(classes.sizes.size):
         used = _add_up(classes, group, histograms, room)
         for code in room.codes[:used]:
-            values[at] = code
-            counts[at] = room.counts[code]
+            values[entry] = code
+            counts[entry] = room.counts[code]
             room.counts[code] = 0
-            at += 1
-        starts[group + 1] = at
-    return Histograms(starts, values[:at].copy(), counts[:at].copy())
+            entry += 1
+        starts[group + 1] = entry
+    return Histograms(starts, values[:entry].copy(), counts[:entry].copy())
 
 
 @njit(cache=True)
-def judge(classes, histograms, demand, room, bad, allowed):
+def judge(classes, histograms, demand, bounds, room, bad, allowed):
     """Mark the classes that fail a test; the rows of all marked ones, counted until they exceed `allowed`."""
     lost = 0
     for group in range(bad.size):
@@ -134,7 +135,8 @@ def judge(classes, histograms, demand, room, bad, allowed):
         if bad[group]:
             continue
         codes = room.codes[: _add_up(classes, group, histograms, room)]
-        if not diverse(demand.model, demand.l, demand.c, room.counts, codes, 1):
+        fine = diverse(demand.model, demand.l, demand.c, room.counts, codes, 1)
+        if not (fine and within(bounds, demand.place, room.counts, codes, 1)):
             bad[group] = True
             lost += classes.sizes[group]
         for code in codes:

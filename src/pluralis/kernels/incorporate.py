@@ -39,7 +39,7 @@ class Standing(NamedTuple):
     takes: np.ndarray  # uint64[group]: marks of the values that it can take and stay diverse
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def standing(space, terms, formed):
     """Of groups of equal size, `formed[g]` being the rows of group g."""
     count, attributes = formed.shape[0], space.kinds.size
@@ -63,14 +63,14 @@ def standing(space, terms, formed):
 @njit(cache=True)
 def _mark(terms, known, group, members):
     """Note which values a group lacks and which it can take."""
-    secrets, marks = terms.rules.secrets, terms.marks
+    sensitive, marks = terms.rules.sensitive, terms.marks
     lacks, takes = EVERYTHING, EVERYTHING
     for a in range(marks.field.size):
         for row in members:
             own = bit(marks.of_row[a, row]) & marks.alone[a]
             same = 0
             for other in members:
-                same += secrets[a, other] == secrets[a, row]
+                same += sensitive[a, other] == sensitive[a, row]
             lacks &= ~own
             if (same + 1) * terms.ls[a] > members.size + 1:
                 takes &= ~own
@@ -103,7 +103,7 @@ def _exact_tier(terms, members, row):
     for a in range(1 if terms.literal else ls.size):
         same = 0
         for member in members:
-            same += rules.secrets[a, member] == rules.secrets[a, row]
+            same += rules.sensitive[a, member] == rules.sensitive[a, row]
         lacks &= same == 0
         takes &= (same + 1) * ls[a] <= members.size + 1
     return _tier(terms.literal, members.size == terms.usual, lacks, takes)
@@ -168,7 +168,7 @@ def _best_group(space, terms, known, row, members):
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def incorporate(space, terms, known, rows, group_of):
     """Put each row where it costs least; group_of[row] = NO_GROUP where no group may take it."""
     groups = known.groups

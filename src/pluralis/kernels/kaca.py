@@ -1,8 +1,8 @@
 """Merging classes of equal rows with their nearest, until every class passes a test (KACA).
 
-A *point* is a combination of quasi values that some row holds; at first every point is a class. A class lies at one
-level of each attribute's tree: that of the lowest node that covers its points. Costs are whole numbers, so that equal
-distances are equal. A class has the number of its first point in drawn order.
+A *point* is a combination of quasi-identifiers that some row holds; at first every point is a class. A class lies at
+one level of each attribute's tree: that of the lowest node that covers its points. Costs are whole numbers, so that
+equal distances are equal. A class has the number of its first point in drawn order.
 
 The nearest class is found with a tree over the points, in which every class is found at its first point only. A node
 knows the box of those points, how far up their classes are and how small they may be, apart for classes of one point.
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pluralis.kernels.models import diverse
+from pluralis.kernels.models import diverse, within
 from pluralis.kernels.quickselect import quickselect
 
 LEAF = 32
@@ -45,7 +45,7 @@ class Climb(NamedTuple):
     cost: np.ndarray  # int64[attribute, level]: from the leaves up to a level
 
 
-class Classes(NamedTuple):
+class GrowingClasses(NamedTuple):
     """Classes under construction, each under the number of its first point."""
 
     size: np.ndarray  # int32[class]: rows; 0 once it is in another
@@ -81,7 +81,7 @@ class Growing(NamedTuple):
 def classes_of(climb, size):
     """Every point a class."""
     count, (attributes, depth) = climb.drawn.size, climb.cost.shape
-    return Classes(
+    return GrowingClasses(
         size=size,
         level=_levels((count, attributes), depth),
         link=np.arange(count, dtype=np.int32),
@@ -96,7 +96,7 @@ def _levels(shape, depth):
 def growing_for(models):
     """Room for one class."""
     attributes = models.ls.size
-    values = int(models.secrets.max(initial=0)) + 1
+    values = int(models.sensitive.max(initial=0)) + 1
     return Growing(
         counts=np.zeros((attributes, values), np.int64),
         codes=np.empty((attributes, values), np.int64),
@@ -251,7 +251,7 @@ def survey(climb, classes, tree):
                 low = min(_leaf(climb, tree.box[left, LOW], j), _leaf(climb, tree.box[left + 1, LOW], j))
                 high = max(_leaf(climb, tree.box[left, HIGH], j), _leaf(climb, tree.box[left + 1, HIGH], j))
                 _put(climb, tree.box[node], j, low, high)
-        _summarise(climb, tree, classes, node)
+        _summarize(climb, tree, classes, node)
 
 
 @njit(cache=True)
@@ -265,24 +265,24 @@ def _above(tree, point):
 
 
 @njit(cache=True)
-def _stands(classes, mine):
+def _stands(classes, group):
     """Whether a class is one still, and not in another."""
-    return classes.size[mine] > 0
+    return classes.size[group] > 0
 
 
 @njit(cache=True)
-def _alone(classes, mine):
+def _alone(classes, group):
     """Whether a class has one point."""
-    return classes.link[mine] == mine
+    return classes.link[group] == group
 
 
 @njit(cache=True)
-def _after(classes, mine, point):
+def _after(classes, group, point):
     """The point of a class that comes after another one; NONE after the last."""
-    last = classes.link[mine]
+    last = classes.link[group]
     if point == last:
         return NONE
-    return np.int64(classes.link[last if point == mine else point])
+    return np.int64(classes.link[last if point == group else point])
 
 
 @njit(cache=True)
@@ -297,7 +297,7 @@ def _append(classes, one, other):
 
 
 @njit(cache=True)
-def _summarise(climb, tree, classes, node):
+def _summarize(climb, tree, classes, node):
     """What a node knows of the classes that begin below it; whether those above it must know.
 
     They need not know that the first class is another, later one: searches that pass by will see it.
@@ -309,13 +309,13 @@ def _summarise(climb, tree, classes, node):
             single, merged = min(single, tree.least[child, SINGLE]), min(merged, tree.least[child, MERGED])
             first = min(first, tree.first[child])
     else:
-        for mine in range(tree.begin[node], tree.end[node]):
-            if _stands(classes, mine):
-                first = min(first, climb.drawn[mine])
-                if _alone(classes, mine):
-                    single = min(single, classes.size[mine])
+        for group in range(tree.begin[node], tree.end[node]):
+            if _stands(classes, group):
+                first = min(first, climb.drawn[group])
+                if _alone(classes, group):
+                    single = min(single, classes.size[group])
                 else:
-                    merged = min(merged, classes.size[mine])
+                    merged = min(merged, classes.size[group])
     changed = first < tree.first[node] or single != tree.least[node, SINGLE] or merged != tree.least[node, MERGED]
     tree.first[node], tree.least[node, SINGLE], tree.least[node, MERGED] = first, single, merged
     if merged == NEVER:
@@ -327,19 +327,19 @@ def _summarise(climb, tree, classes, node):
                 if tree.least[child, MERGED] != NEVER:
                     bottom, top = min(bottom, tree.rungs[child, LOW, j]), max(top, tree.rungs[child, HIGH, j])
         else:
-            for mine in range(tree.begin[node], tree.end[node]):
-                if _stands(classes, mine) and not _alone(classes, mine):
-                    bottom, top = min(bottom, classes.level[mine, j]), max(top, classes.level[mine, j])
+            for group in range(tree.begin[node], tree.end[node]):
+                if _stands(classes, group) and not _alone(classes, group):
+                    bottom, top = min(bottom, classes.level[group, j]), max(top, classes.level[group, j])
         changed |= bottom != tree.rungs[node, LOW, j] or top != tree.rungs[node, HIGH, j]
         tree.rungs[node, LOW, j], tree.rungs[node, HIGH, j] = bottom, top
     return changed
 
 
 @njit(cache=True)
-def _tell(climb, tree, classes, mine):
+def _update_nodes_above(climb, tree, classes, group):
     """Let the nodes above a class know what it has become."""
-    node = _above(tree, mine)
-    while node != NONE and _summarise(climb, tree, classes, node):
+    node = _above(tree, group)
+    while node != NONE and _summarize(climb, tree, classes, node):
         node = tree.parent[node]
 
 
@@ -347,16 +347,16 @@ def _tell(climb, tree, classes, mine):
 
 
 @njit(cache=True)
-def _bound(climb, classes, tree, mine, node, best):
+def _bound(climb, classes, tree, group, node, best):
     """No class that begins below a node is nearer than this; FAR where that is beyond `best`."""
-    size, singles, others = classes.size[mine], tree.least[node, SINGLE], tree.least[node, MERGED]
+    size, singles, others = classes.size[group], tree.least[node, SINGLE], tree.least[node, MERGED]
     if singles == NEVER and others == NEVER:
         return FAR
     single, merged = np.int64(0), np.int64(0)
     attributes = climb.cost.shape[0]
     j = tree.cut[node]  # where a node differs from the one beside it, most can be seen
     for _ in range(attributes):
-        level, leaf = np.int64(classes.level[mine, j]), _leaf(climb, climb.points[mine], j)
+        level, leaf = np.int64(classes.level[group, j]), _leaf(climb, climb.points[group], j)
         low, high = _leaf(climb, tree.box[node, LOW], j), _leaf(climb, tree.box[node, HIGH], j)
         meet = level
         if leaf < low:  # where both have the same ancestor at this level already, they meet there
@@ -395,55 +395,55 @@ def distance(climb, classes, one, other, best):
 
 
 @njit(cache=True)
-def _look(climb, classes, tree, mine, leaf, best, found):
-    """(distance, class) of the nearest class that begins in a leaf, if it comes before (best, found)."""
+def _search_leaf(climb, classes, tree, group, leaf, best, closest):
+    """(distance, class) of the nearest class that begins in a leaf, if it comes before (best, closest)."""
     for other in range(tree.begin[leaf], tree.end[leaf]):
-        if _stands(classes, other) and other != mine:
-            far = distance(climb, classes, mine, other, best)
-            if far < best or (far == best and climb.drawn[other] < climb.drawn[found]):
-                best, found = far, other
-    return best, found
+        if _stands(classes, other) and other != group:
+            far = distance(climb, classes, group, other, best)
+            if far < best or (far == best and climb.drawn[other] < climb.drawn[closest]):
+                best, closest = far, other
+    return best, closest
 
 
 @njit(cache=True)
-def _descend(climb, classes, tree, mine, root, best, found):
-    """(distance, class) of the nearest class that begins below a node, if it comes before (best, found)."""
+def _search_below(climb, classes, tree, group, root, best, closest):
+    """(distance, class) of the nearest class that begins below a node, if it comes before (best, closest)."""
     stack, bounds, top = tree.stack, tree.bounds, 0
-    stack[0], bounds[0] = root, _bound(climb, classes, tree, mine, root, best)
+    stack[0], bounds[0] = root, _bound(climb, classes, tree, group, root, best)
     while top >= 0:
         node, bound = stack[top], bounds[top]
         top -= 1
-        if bound > best or bound == FAR or (bound == best and tree.first[node] > climb.drawn[found]):
+        if bound > best or bound == FAR or (bound == best and tree.first[node] > climb.drawn[closest]):
             continue
         left = tree.left[node]
         if left == NONE:
-            best, found = _look(climb, classes, tree, mine, node, best, found)
+            best, closest = _search_leaf(climb, classes, tree, group, node, best, closest)
             continue
         tree.first[node] = min(tree.first[left], tree.first[left + 1])
-        one = _bound(climb, classes, tree, mine, left, best)
-        other = _bound(climb, classes, tree, mine, left + 1, best)
+        one = _bound(climb, classes, tree, group, left, best)
+        other = _bound(climb, classes, tree, group, left + 1, best)
         near = left + (other < one or (other == one and tree.first[left + 1] < tree.first[left]))
         stack[top + 1], bounds[top + 1] = 2 * left + 1 - near, max(one, other)
         stack[top + 2], bounds[top + 2] = near, min(one, other)
         top += 2
-    return best, found
+    return best, closest
 
 
 @njit(cache=True)
-def nearest(climb, classes, tree, mine):
+def nearest(climb, classes, tree, group):
     """The class nearest to this one, the first in drawn order where several are; NONE where there is no other.
 
     The search begins where the class itself does and goes up from there: what is near is found early.
     """
-    node = _above(tree, mine)
-    best, found = _look(climb, classes, tree, mine, node, FAR, NONE)
+    node = _above(tree, group)
+    best, closest = _search_leaf(climb, classes, tree, group, node, FAR, NONE)
     while tree.parent[node] != NONE:
         above = tree.parent[node]
         left = tree.left[above]
         tree.first[above] = min(tree.first[left], tree.first[left + 1])
-        best, found = _descend(climb, classes, tree, mine, 2 * left + 1 - node, best, found)
+        best, closest = _search_below(climb, classes, tree, group, 2 * left + 1 - node, best, closest)
         node = above
-    return found
+    return closest
 
 
 # merging -----------------------------------------------------------------------------------------------------------
@@ -465,13 +465,13 @@ def _merge(climb, classes, one, other):
 
 
 @njit(cache=True)
-def _count(models, growing, classes, rows, starts, mine, most):
+def _count(models, growing, classes, rows, starts, group, most):
     """Count the rows of a class in; the most rows of one person so far."""
-    point = mine if models.ls.size > 0 or models.person.size > 0 else NONE
+    point = group if models.ls.size > 0 or models.person.size > 0 else NONE
     while point != NONE:
         for i in range(starts[point], starts[point + 1]):
             for a in range(models.ls.size):
-                value = models.secrets[a, rows[i]]
+                value = models.sensitive[a, rows[i]]
                 if growing.counts[a, value] == 0:
                     growing.codes[a, growing.used[a]] = value
                     growing.used[a] += 1
@@ -479,7 +479,7 @@ def _count(models, growing, classes, rows, starts, mine, most):
             if models.person.size > 0:
                 growing.people[models.person[rows[i]]] += 1
                 most = max(most, growing.people[models.person[rows[i]]])
-        point = _after(classes, mine, point)
+        point = _after(classes, group, point)
     return most
 
 
@@ -492,21 +492,23 @@ def _passes(models, growing, size, parts):
         codes = growing.codes[a, : growing.used[a]]
         if not diverse(models.model[a], models.ls[a], models.c[a], growing.counts[a], codes, parts):
             return False
+        if not within(models.bounds, a, growing.counts[a], codes, parts):
+            return False
     return True
 
 
 @njit(cache=True)
-def _forget(models, growing, classes, rows, starts, mine):
+def _clear(models, growing, classes, rows, starts, group):
     """Nothing is being merged."""
     for a in range(models.ls.size):
         for i in range(growing.used[a]):
             growing.counts[a, growing.codes[a, i]] = 0
         growing.used[a] = 0
-    point = mine if models.person.size > 0 else NONE
+    point = group if models.person.size > 0 else NONE
     while point != NONE:
         for i in range(starts[point], starts[point + 1]):
             growing.people[models.person[rows[i]]] = 0
-        point = _after(classes, mine, point)
+        point = _after(classes, group, point)
 
 
 @njit(cache=True)
@@ -522,19 +524,19 @@ def merge_classes(climb, models, classes, tree, growing, rows, starts, points, d
         done += 1
         if not _stands(classes, point):
             continue
-        mine, most = np.int64(point), _count(models, growing, classes, rows, starts, point, 1)
+        group, most = np.int64(point), _count(models, growing, classes, rows, starts, point, 1)
         merged = False
-        while not _passes(models, growing, classes.size[mine], most):
-            other = nearest(climb, classes, tree, mine)
+        while not _passes(models, growing, classes.size[group], most):
+            other = nearest(climb, classes, tree, group)
             if other == NONE:
                 break
             most = _count(models, growing, classes, rows, starts, other, most)
-            mine, gone = _merge(climb, classes, mine, other)
-            _tell(climb, tree, classes, gone)
+            group, gone = _merge(climb, classes, group, other)
+            _update_nodes_above(climb, tree, classes, gone)
             merged = True
-        _forget(models, growing, classes, rows, starts, mine)
+        _clear(models, growing, classes, rows, starts, group)
         if merged:
-            _tell(climb, tree, classes, mine)
+            _update_nodes_above(climb, tree, classes, group)
     return done
 
 
@@ -542,9 +544,9 @@ def merge_classes(climb, models, classes, tree, growing, rows, starts, points, d
 def numbers(classes):
     """The class of each point."""
     class_of = np.empty(classes.link.size, np.int32)
-    for mine in range(class_of.size):
-        point = mine if _stands(classes, mine) else NONE
+    for group in range(class_of.size):
+        point = group if _stands(classes, group) else NONE
         while point != NONE:
-            class_of[point] = mine
-            point = _after(classes, mine, point)
+            class_of[point] = group
+            point = _after(classes, group, point)
     return class_of

@@ -9,23 +9,23 @@ from numba import njit
 @njit(cache=True, error_model="numpy")
 def lines_with(codes, can):
     """The lines whose code can be."""
-    found = np.empty(codes.size, np.int32)
+    matching = np.empty(codes.size, np.int32)
     size = 0
     for line in range(codes.size):
-        found[size] = line
+        matching[size] = line
         size += can[codes[line]]
-    return found[:size].copy()
+    return matching[:size].copy()
 
 
 @njit(cache=True, error_model="numpy")
 def lines_among(lines, codes, can):
     """Those of some lines whose code can be."""
-    found = np.empty(lines.size, np.int32)
+    matching = np.empty(lines.size, np.int32)
     size = 0
     for line in lines:
-        found[size] = line
+        matching[size] = line
         size += can[codes[line]]
-    return found[:size].copy()
+    return matching[:size].copy()
 
 
 @njit(cache=True, error_model="numpy")

@@ -26,10 +26,10 @@ class Marks(NamedTuple):
     alone: np.ndarray  # uint64[attribute]: those of them that hold one value
 
 
-def marks_of(secrets):
+def marks_of(sensitive):
     """The marks of int32[attribute, row]."""
-    secrets = secrets[: PLACES // 2]
-    counts = [np.bincount(codes) for codes in secrets]
+    sensitive = sensitive[: PLACES // 2]
+    counts = [np.bincount(codes) for codes in sensitive]
     of_value = np.zeros((len(counts), max(count.size for count in counts)), np.uint8)
     field, alone = np.zeros(len(counts), np.uint64), np.zeros(len(counts), np.uint64)
     first = 0
@@ -40,7 +40,7 @@ def marks_of(secrets):
         field[a] = ((1 << used) - 1) << first
         alone[a] = field[a] if counts[a].size <= room else ((1 << used - 1) - 1) << first
         first += used
-    return Marks(np.stack([of_value[a, codes] for a, codes in enumerate(secrets)]), of_value, field, alone)
+    return Marks(np.stack([of_value[a, codes] for a, codes in enumerate(sensitive)]), of_value, field, alone)
 
 
 @njit(cache=True)
@@ -51,7 +51,7 @@ def open_marks(marks, rules, members, size):
         for k in range(size):
             count = 0
             for i in range(size):
-                count += rules.secrets[a, members[i]] == rules.secrets[a, members[k]]
+                count += rules.sensitive[a, members[i]] == rules.sensitive[a, members[k]]
             if count >= rules.caps[a]:
                 mask &= ~(bit(marks.of_row[a, members[k]]) & marks.alone[a])
         if rules.needed[a] >= 0:

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from pluralis.kernels.forest import STACK, nearest_few
-from pluralis.kernels.models import fits, holds, most_of_one_person
+from pluralis.kernels.models import diverse, fits, holds, most_of_one_person, within
 from pluralis.kernels.place import gather, join
 from pluralis.kernels.quickselect import quickselect
 from pluralis.kernels.space import (
@@ -29,6 +29,7 @@ from pluralis.kernels.space import (
 
 TOP, DONE, GROUPS = 0, 1, 2
 DEPTH = 128  # the smaller half is cut first, so that log2(rows) places are enough
+TRIES = 64  # cuts of an attribute that are tried beside those at its median
 NEAR = 64
 
 
@@ -42,6 +43,21 @@ class Cuts(NamedTuple):
     keys: np.ndarray  # float64[row]: what the rows of the group at hand are cut by
     places: np.ndarray  # int64[row]: their places, for finding the median
     stamps: np.ndarray  # int64[attribute, code], for FLAT attributes; all zero at first
+
+
+class Mode(NamedTuple):
+    """Which cuts are tried: also such as divide the rows on the median, also such as stand away from it."""
+
+    relaxed: bool
+    elsewhere: bool
+
+
+class Widths(NamedTuple):
+    """The group at hand: the ends of each attribute, its width, and that of those which are still to be tried."""
+
+    ends: np.ndarray
+    widths: np.ndarray
+    left: np.ndarray
 
 
 # cutting ------------------------------------------------------------------------------------------------------
@@ -130,23 +146,110 @@ def _cut(models, cuts, room, rows, relaxed):
 
 
 @njit(cache=True)
-def partition(space, models, room, cuts, relaxed, until):
+def _borders(cuts, room, rows, order, least):
+    """Where other cuts may stand, as numbers of rows in `order`: between two keys, far enough from both ends, TRIES."""
+    size = rows.size
+    borders_seen = 0
+    for i in range(least, size - least + 1):
+        if cuts.keys[order[i - 1]] < cuts.keys[order[i]]:
+            room.rows[borders_seen] = i
+            borders_seen += 1
+    kept = min(borders_seen, TRIES)
+    borders = np.empty(kept, np.int64)
+    for i in range(kept):
+        borders[i] = room.rows[i * borders_seen // kept]
+    return borders
+
+
+@njit(cache=True)
+def _test_beginnings(models, room, rows, ends, fine):
+    """Clear `fine[i]` unless the first `ends[i]` rows pass the test; `ends` ascend, and the rows come one by one."""
+    parts = np.ones(ends.size, np.int64)
+    if models.person.size > 0:
+        begin = 0
+        for i in range(ends.size):
+            if i > 0:
+                parts[i] = parts[i - 1]
+            for row in rows[begin : ends[i]]:
+                room.people[models.person[row]] += 1
+                parts[i] = max(parts[i], room.people[models.person[row]])
+            begin = ends[i]
+        for row in rows:
+            room.people[models.person[row]] = 0
+        fine &= ends >= parts * models.least
+    for a in range(models.ls.size):
+        begin, used = 0, 0
+        for i in range(ends.size):
+            for row in rows[begin : ends[i]]:
+                value = models.sensitive[a, row]
+                if room.counts[value] == 0:
+                    room.codes[used] = value
+                    used += 1
+                room.counts[value] += 1
+            begin = ends[i]
+            if fine[i]:
+                codes = room.codes[:used]
+                fine[i] = diverse(models.model[a], models.ls[a], models.c[a], room.counts, codes, parts[i]) and within(
+                    models.bounds, a, room.counts, codes, parts[i]
+                )
+        for code in room.codes[:used]:
+            room.counts[code] = 0
+
+
+@njit(cache=True)
+def _cut_elsewhere(models, cuts, room, rows):
+    """Cut between two keys, as near to the middle as both sides pass the test; the rows on the left side, or 0."""
+    size = rows.size
+    order = np.argsort(cuts.keys[:size])
+    borders = _borders(cuts, room, rows, order, models.least)
+    fine = np.ones(borders.size, np.bool_)
+    _test_beginnings(models, room, rows[order], borders, fine)
+    if not fine.any():
+        return 0
+    backward = fine[::-1].copy()
+    _test_beginnings(models, room, rows[order[::-1]], size - borders[::-1], backward)
+    fine &= backward[::-1]
+    for i in np.argsort(np.abs(2 * borders - size), kind="mergesort"):
+        left = borders[i]
+        if fine[i]:
+            _divide(cuts, room, rows, cuts.keys[order[left]], left, 0, 1)
+            one, other = room.rows[:left], room.rows[left:size]  # once more, in the order that the groups will have
+            if holds(models, room, one, most_of_one_person(models, room, one)) and holds(
+                models, room, other, most_of_one_person(models, room, other)
+            ):
+                rows[:] = room.rows[:size]
+                return left
+    return 0
+
+
+@njit(cache=True)
+def _cut_widest(space, models, room, cuts, rows, mode, at_hand):
+    """Cut the widest attribute that can be: at a median, or, if `mode` says so, elsewhere; the rows on the left."""
+    ends, widths, left = at_hand
+    _measure(space, cuts, rows, ends, widths)
+    for turn in range(2 if mode.elsewhere else 1):
+        left[:] = widths
+        while left.max() > 0.0:
+            j = left.argmax()
+            left[j] = 0.0
+            _fill_keys(space, cuts, rows, j, ends[j, 0], ends[j, 1])
+            cut = _cut_elsewhere(models, cuts, room, rows) if turn else _cut(models, cuts, room, rows, mode.relaxed)
+            if cut > 0:
+                return cut
+    return 0
+
+
+@njit(cache=True)
+def partition(space, models, room, cuts, mode, until):
     """Cut groups, the widest attribute first, until `until` rows are in groups that cannot be cut."""
     counters = cuts.counters
-    ends = np.empty((space.kinds.size, 2))
-    widths = np.empty(space.kinds.size)
+    attributes = space.kinds.size
+    widths = Widths(np.empty((attributes, 2)), np.empty(attributes), np.empty(attributes))
     while counters[TOP] > 0 and counters[DONE] < until:
         counters[TOP] -= 1
         begin, end = cuts.stack[counters[TOP]]
         rows = cuts.order[begin:end]
-        left = 0
-        if rows.size >= 2 * models.least:
-            _measure(space, cuts, rows, ends, widths)
-            while left == 0 and widths.max() > 0.0:
-                j = widths.argmax()
-                widths[j] = 0.0
-                _fill_keys(space, cuts, rows, j, ends[j, 0], ends[j, 1])
-                left = _cut(models, cuts, room, rows, relaxed)
+        left = _cut_widest(space, models, room, cuts, rows, mode, widths) if rows.size >= 2 * models.least else 0
         if left == 0:
             cuts.group_of[rows] = counters[GROUPS]
             counters[GROUPS] += 1
@@ -206,15 +309,15 @@ def near_groups(space, forest, group_of, row):
     box = empty_box(space.kinds.size)
     alone = np.array([row])
     add_to_box(space, box, alone, 0, row)
-    found, losses = np.empty(NEAR, np.int64), np.empty(NEAR)
+    rows, losses = np.empty(NEAR, np.int64), np.empty(NEAR)
     stack = (np.empty(STACK, np.int64), np.empty(STACK))
-    return group_of[found[: nearest_few(space, forest, 0, (box, alone, 1, np.inf), found, losses, stack)]]
+    return group_of[rows[: nearest_few(space, forest, 0, (box, alone, 1, np.inf), rows, losses, stack)]]
 
 
 @njit(cache=True)
 def place_row(space, models, room, members, boxes, candidates, row):
     """Put a row where the whole loss grows least among the candidates that may take it; -1 where none may."""
-    best, found = np.inf, -1
+    best, chosen = np.inf, -1
     for group in candidates:
         size = members.size[group] if group >= 0 else 0
         if size == 0:
@@ -226,10 +329,10 @@ def place_row(space, models, room, members, boxes, candidates, row):
         gather(members, group, room.rows)
         growth = (size + 1) * loss_with(space, box, room.rows, size, space.points, row) - before
         if growth < best and fits(models, room, size, row):
-            best, found = growth, group
-    if found >= 0:
-        gather(members, found, room.rows)
-        add_to_box(space, box_at(boxes, found), room.rows, members.size[found], row)
-        members.loss[found] = box_loss(space, box_at(boxes, found))
-        join(members, found, row)
-    return found
+            best, chosen = growth, group
+    if chosen >= 0:
+        gather(members, chosen, room.rows)
+        add_to_box(space, box_at(boxes, chosen), room.rows, members.size[chosen], row)
+        members.loss[chosen] = box_loss(space, box_at(boxes, chosen))
+        join(members, chosen, row)
+    return chosen

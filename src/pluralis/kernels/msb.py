@@ -24,7 +24,7 @@ GROUPS, LEFT, FINISHED = 0, 1, 2
 ANY, SEED = 0, 1
 
 
-class Secrets(NamedTuple):
+class SensitiveValues(NamedTuple):
     """What the rows hold; values of all attributes are numbered together."""
 
     values: np.ndarray  # int64[bucket, attribute]; buckets in order of their values
@@ -65,20 +65,22 @@ class Tree(NamedTuple):
     stack: np.ndarray  # int64[STACK]: room for those that it has yet to look at
 
 
-def waiting_rows(secrets: Secrets) -> Waiting:
+def waiting_rows(sensitive: SensitiveValues) -> Waiting:
     """All rows, waiting."""
-    buckets, attributes = secrets.values.shape
-    size = np.bincount(secrets.bucket_of, minlength=buckets)
-    capacity = np.zeros(secrets.attribute_of.size, np.int64)
+    buckets, attributes = sensitive.values.shape
+    size = np.bincount(sensitive.bucket_of, minlength=buckets)
+    capacity = np.zeros(sensitive.attribute_of.size, np.int64)
     for a in range(attributes):
-        capacity += np.bincount(secrets.values[:, a], weights=size, minlength=capacity.size).astype(np.int64)
-    ranking = np.lexsort((-capacity, secrets.attribute_of))
+        capacity += np.bincount(sensitive.values[:, a], weights=size, minlength=capacity.size).astype(np.int64)
+    ranking = np.lexsort((-capacity, sensitive.attribute_of))
     place = np.empty_like(ranking)
     place[ranking] = np.arange(ranking.size)
     room = np.bincount(
-        secrets.attribute_of, weights=np.minimum(capacity, secrets.most[secrets.attribute_of]), minlength=attributes
+        sensitive.attribute_of,
+        weights=np.minimum(capacity, sensitive.most[sensitive.attribute_of]),
+        minlength=attributes,
     )
-    head, link = _chained(secrets.bucket_of, buckets)
+    head, link = _chained(sensitive.bucket_of, buckets)
     return Waiting(
         size=size,
         capacity=capacity,
@@ -87,7 +89,7 @@ def waiting_rows(secrets: Secrets) -> Waiting:
         link=link,
         ranking=ranking,
         place=place,
-        begin=np.searchsorted(secrets.attribute_of, np.arange(attributes + 1)),
+        begin=np.searchsorted(sensitive.attribute_of, np.arange(attributes + 1)),
         barren=np.zeros(buckets, np.bool_),
     )
 
@@ -144,16 +146,16 @@ def _cut(values, begin, end):
 
 
 @njit(cache=True)
-def plant(secrets, waiting, kind):
+def plant(sensitive, waiting, kind):
     """The tree over all buckets."""
-    buckets, attributes = secrets.values.shape
+    buckets, attributes = sensitive.values.shape
     most = 2 * buckets + 1
     begin, end, left = np.empty(most, np.int64), np.empty(most, np.int64), np.full(most, NOBODY, np.int64)
     begin[0], end[0] = 0, buckets
     used, node = 1, 0
     while node < used:
         if end[node] - begin[node] > LEAF:
-            cut = _cut(secrets.values, begin[node], end[node])
+            cut = _cut(sensitive.values, begin[node], end[node])
             left[node] = used
             begin[used], end[used] = begin[node], cut
             begin[used + 1], end[used + 1] = cut, end[node]
@@ -173,7 +175,7 @@ def plant(secrets, waiting, kind):
     )
     for node in range(used - 1, -1, -1):
         for a in range(attributes):
-            value = secrets.values[tree.begin[node], a]
+            value = sensitive.values[tree.begin[node], a]
             child = tree.left[node]
             if child >= 0:
                 if tree.shared[child, a] == tree.shared[child + 1, a]:
@@ -181,31 +183,31 @@ def plant(secrets, waiting, kind):
             else:
                 same = True
                 for bucket in range(tree.begin[node], tree.end[node]):
-                    same &= secrets.values[bucket, a] == value
+                    same &= sensitive.values[bucket, a] == value
                 tree.shared[node, a] = value if same else MIXED
         for what in (ANY, SEED):
             if tree.left[node] >= 0:
                 _correct(tree, node, what)
             else:
-                _correct_leaf(secrets, waiting, tree, node, kind, what)
+                _correct_leaf(sensitive, waiting, tree, node, kind, what)
     return tree
 
 
 @njit(cache=True)
-def priority(secrets, waiting, bucket, kind):
+def priority(sensitive, waiting, bucket, kind):
     """Equations 10 to 12: the size of a bucket, and the capacity of its values."""
     if kind == MBF:
         return waiting.size[bucket]
     top, total = 0, 0
-    for a in range(secrets.most.size):
-        capacity = waiting.capacity[secrets.values[bucket, a]]
+    for a in range(sensitive.most.size):
+        capacity = waiting.capacity[sensitive.values[bucket, a]]
         top = max(top, capacity)
         total += capacity
     return (top if kind == MSDCF else total) + waiting.size[bucket]
 
 
 @njit(cache=True)
-def _correct_leaf(secrets, waiting, tree, node, kind, what):
+def _correct_leaf(sensitive, waiting, tree, node, kind, what):
     """What a leaf knows about its buckets: all of them, or those that may begin a group."""
     bound, first, largest = 0, 0, 0
     for bucket in range(tree.begin[node], tree.end[node]):
@@ -214,9 +216,9 @@ def _correct_leaf(secrets, waiting, tree, node, kind, what):
         largest = max(largest, waiting.size[bucket])
         if what == SEED and waiting.barren[bucket]:
             continue
-        mine = priority(secrets, waiting, bucket, kind)
-        if mine > bound or (mine == bound and tree.drawn[bucket] < first):
-            bound, first = mine, tree.drawn[bucket]
+        score = priority(sensitive, waiting, bucket, kind)
+        if score > bound or (score == bound and tree.drawn[bucket] < first):
+            bound, first = score, tree.drawn[bucket]
     tree.largest[node], tree.bound[what, node], tree.first[what, node] = largest, bound, first
 
 
@@ -238,9 +240,9 @@ def _before(tree, what, one, other):
 
 
 @njit(cache=True)
-def _closed(secrets, held, value):
+def _closed(sensitive, counts, value):
     """Whether a group can take no further row that holds this value."""
-    return held[value] >= secrets.most[secrets.attribute_of[value]]
+    return counts[value] >= sensitive.most[sensitive.attribute_of[value]]
 
 
 @njit(cache=True)
@@ -258,19 +260,19 @@ def _ceiling(waiting, tree, tops, node, kind):
 
 
 @njit(cache=True)
-def _fitting(secrets, waiting, held, group, size, bucket):
+def _fitting(sensitive, waiting, counts, group, size, bucket):
     """The first waiting row of a bucket that may join the group, or NOBODY."""
     if waiting.size[bucket] == 0:
         return NOBODY
-    for a in range(secrets.most.size):
-        if _closed(secrets, held, secrets.values[bucket, a]):
+    for a in range(sensitive.most.size):
+        if _closed(sensitive, counts, sensitive.values[bucket, a]):
             return NOBODY
     row = waiting.head[bucket]
     while row != NOBODY:
         known = False
         for i in range(size):
             known |= group[i] == row
-            known |= secrets.person.size > 0 and secrets.person[group[i]] == secrets.person[row]
+            known |= sensitive.person.size > 0 and sensitive.person[group[i]] == sensitive.person[row]
         if not known:
             break
         row = waiting.link[row]
@@ -278,16 +280,16 @@ def _fitting(secrets, waiting, held, group, size, bucket):
 
 
 @njit(cache=True)
-def best(secrets, waiting, tree, held, group, size, after, kind, what):
+def best(sensitive, waiting, tree, counts, group, size, after, kind, what):
     """(priority, first row, bucket, row) of the best bucket that comes after the pair `after` and fits the group."""
     limit, beyond = after
-    top_priority, top_drawn, found, found_row = 0, 0, NOBODY, NOBODY
-    tops = np.empty(secrets.most.size, np.int64)
+    top_priority, top_drawn, best_bucket, best_row = 0, 0, NOBODY, NOBODY
+    tops = np.empty(sensitive.most.size, np.int64)
     for a in range(tops.size):
-        at = waiting.begin[a]
-        while at < waiting.begin[a + 1] - 1 and _closed(secrets, held, waiting.ranking[at]):
-            at += 1
-        tops[a] = waiting.capacity[waiting.ranking[at]]
+        position = waiting.begin[a]
+        while position < waiting.begin[a + 1] - 1 and _closed(sensitive, counts, waiting.ranking[position]):
+            position += 1
+        tops[a] = waiting.capacity[waiting.ranking[position]]
     stack, top, seen = tree.stack, 0, 0
     stack[0] = 0
     while top >= 0:
@@ -301,7 +303,7 @@ def best(secrets, waiting, tree, held, group, size, after, kind, what):
         closed = False
         for a in range(tops.size):
             value = tree.shared[node, a]
-            closed |= value != MIXED and _closed(secrets, held, value)
+            closed |= value != MIXED and _closed(sensitive, counts, value)
         if closed or _ceiling(waiting, tree, tops, node, kind) < top_priority:
             continue
         child = tree.left[node]
@@ -318,29 +320,29 @@ def best(secrets, waiting, tree, held, group, size, after, kind, what):
             largest = max(largest, waiting.size[bucket])
             if waiting.size[bucket] == 0 or (what == SEED and waiting.barren[bucket]):
                 continue
-            mine, drawn = priority(secrets, waiting, bucket, kind), tree.drawn[bucket]
-            if mine > bound or (mine == bound and drawn < first):
-                bound, first = mine, drawn
-            if mine < top_priority or mine > limit or (mine == limit and drawn <= beyond):
+            score, drawn = priority(sensitive, waiting, bucket, kind), tree.drawn[bucket]
+            if score > bound or (score == bound and drawn < first):
+                bound, first = score, drawn
+            if score < top_priority or score > limit or (score == limit and drawn <= beyond):
                 continue
-            if mine > top_priority or drawn < top_drawn:
-                row = _fitting(secrets, waiting, held, group, size, bucket)
+            if score > top_priority or drawn < top_drawn:
+                row = _fitting(sensitive, waiting, counts, group, size, bucket)
                 if row != NOBODY:
-                    top_priority, top_drawn, found, found_row = mine, drawn, bucket, row
+                    top_priority, top_drawn, best_bucket, best_row = score, drawn, bucket, row
         tree.largest[node], tree.bound[what, node], tree.first[what, node] = largest, bound, first
     while seen > 0:
         seen -= 1
         _correct(tree, tree.seen[seen], what)
-    return top_priority, top_drawn, found, found_row
+    return top_priority, top_drawn, best_bucket, best_row
 
 
 # forming groups ----------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True)
-def _leave(secrets, waiting, row):
+def _leave(sensitive, waiting, row):
     """A row waits no longer."""
-    bucket = secrets.bucket_of[row]
+    bucket = sensitive.bucket_of[row]
     if waiting.head[bucket] == row:
         waiting.head[bucket] = waiting.link[row]
     else:
@@ -349,10 +351,10 @@ def _leave(secrets, waiting, row):
             before = waiting.link[before]
         waiting.link[before] = waiting.link[row]
     waiting.size[bucket] -= 1
-    for a in range(secrets.most.size):
-        value = secrets.values[bucket, a]
+    for a in range(sensitive.most.size):
+        value = sensitive.values[bucket, a]
         _sink(waiting, value, a)
-        waiting.room[a] -= waiting.capacity[value] < secrets.most[a]
+        waiting.room[a] -= waiting.capacity[value] < sensitive.most[a]
 
 
 @njit(cache=True)
@@ -366,20 +368,20 @@ def _sink(waiting, value, a):
             low = middle
         else:
             high = middle
-    other, at = waiting.ranking[low], waiting.place[value]
-    waiting.ranking[low], waiting.ranking[at] = value, other
-    waiting.place[value], waiting.place[other] = low, at
+    other, place = waiting.ranking[low], waiting.place[value]
+    waiting.ranking[low], waiting.ranking[place] = value, other
+    waiting.place[value], waiting.place[other] = low, place
     waiting.capacity[value] -= 1
 
 
 @njit(cache=True)
-def _hold(secrets, held, bucket, by):
-    for a in range(secrets.most.size):
-        held[secrets.values[bucket, a]] += by
+def _add_bucket(sensitive, counts, bucket, by):
+    for a in range(sensitive.most.size):
+        counts[sensitive.values[bucket, a]] += by
 
 
 @njit(cache=True)
-def _completed(secrets, waiting, tree, held, group, keys, kind):
+def _completed(sensitive, waiting, tree, counts, group, keys, kind):
     """Fill the group that begins with `group[0]`, the best fitting bucket each time; whether that was possible.
 
     Where no bucket fits, the last pick is taken back and the next best tried, STEPS_BACK times at most.
@@ -387,29 +389,29 @@ def _completed(secrets, waiting, tree, held, group, keys, kind):
     last = (np.iinfo(np.int64).max, NOBODY)
     size, steps, after = 1, 0, last
     while size < group.size:
-        mine, drawn, bucket, row = best(secrets, waiting, tree, held, group, size, after, kind, ANY)
+        score, drawn, bucket, row = best(sensitive, waiting, tree, counts, group, size, after, kind, ANY)
         if bucket != NOBODY:
             group[size] = row
-            keys[size] = mine, drawn
-            _hold(secrets, held, bucket, 1)
+            keys[size] = score, drawn
+            _add_bucket(sensitive, counts, bucket, 1)
             size += 1
-            after = (mine, drawn - 1)  # the same bucket may give again, where a group may hold its values twice
+            after = (score, drawn - 1)  # the same bucket may give again, where a group may hold its values twice
             continue
         size -= 1
         if size == 0:
             return False
-        _hold(secrets, held, secrets.bucket_of[group[size]], -1)
+        _add_bucket(sensitive, counts, sensitive.bucket_of[group[size]], -1)
         steps += 1
         if steps > STEPS_BACK:
             for i in range(1, size):
-                _hold(secrets, held, secrets.bucket_of[group[i]], -1)
+                _add_bucket(sensitive, counts, sensitive.bucket_of[group[i]], -1)
             return False
         after = (keys[size, 0], keys[size, 1])
     return True
 
 
 @njit(cache=True)
-def form_groups(secrets, waiting, tree, groups, held, counters, kind, until):
+def form_groups(sensitive, waiting, tree, groups, counts, counters, kind, until):
     """Make groups until there are `until` or no bucket can begin one; groups[g] are the rows of group g."""
     l = groups.shape[1]
     last = (np.iinfo(np.int64).max, NOBODY)
@@ -419,20 +421,20 @@ def form_groups(secrets, waiting, tree, groups, held, counters, kind, until):
             counters[FINISHED] = 1
             break
         group = groups[counters[GROUPS]]
-        _, _, bucket, row = best(secrets, waiting, tree, held, group, 0, last, kind, SEED)
+        _, _, bucket, row = best(sensitive, waiting, tree, counts, group, 0, last, kind, SEED)
         if bucket == NOBODY:
             counters[FINISHED] = 1
             break
         group[0] = row
-        _hold(secrets, held, bucket, 1)
-        done = _completed(secrets, waiting, tree, held, group, keys, kind)
+        _add_bucket(sensitive, counts, bucket, 1)
+        done = _completed(sensitive, waiting, tree, counts, group, keys, kind)
         if not done:
-            _hold(secrets, held, bucket, -1)
+            _add_bucket(sensitive, counts, bucket, -1)
             waiting.barren[bucket] = True
             continue
         for i in range(l):
-            _hold(secrets, held, secrets.bucket_of[group[i]], -1)
-            _leave(secrets, waiting, group[i])
+            _add_bucket(sensitive, counts, sensitive.bucket_of[group[i]], -1)
+            _leave(sensitive, waiting, group[i])
         counters[GROUPS] += 1
         counters[LEFT] -= l
 

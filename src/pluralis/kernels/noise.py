@@ -13,7 +13,7 @@ from numba import njit
 
 from pluralis.kernels.place import gather
 
-LOOKS = 20_000_000  # groups looked at as neighbours, before those still without one count as without
+LOOKS = 20_000_000  # groups looked at as neighbors, before those still without one count as without
 
 
 class Links(NamedTuple):
@@ -79,7 +79,7 @@ def _new_mark(marks):
 
 
 @njit(cache=True)
-def held_values(values, kind_of, groups, marks):
+def count_distinct(values, kind_of, groups, marks):
     """counts[g, a] = different values of attribute a in group g."""
     counts = np.zeros((groups.head.size, values.shape[1]), np.int32)
     for group in range(groups.head.size):
@@ -96,9 +96,9 @@ def _linkable(marks, attribute, mark, values, kind_of, rows, links):
     new = 0
     for row in rows:
         primary = values[kind_of[row], 0]
-        for at in range(links.starts[attribute, primary], links.starts[attribute, primary + 1]):
-            if marks.value[attribute, links.values[at]] != mark:
-                marks.value[attribute, links.values[at]] = mark
+        for entry in range(links.starts[attribute, primary], links.starts[attribute, primary + 1]):
+            if marks.value[attribute, links.values[entry]] != mark:
+                marks.value[attribute, links.values[entry]] = mark
                 new += 1
     return new
 
@@ -106,13 +106,13 @@ def _linkable(marks, attribute, mark, values, kind_of, rows, links):
 @njit(cache=True)
 def linkable_to(values, kind_of, groups, marks, attribute, links, short):
     """How many values each of the `short` groups holds or can be given."""
-    found = np.empty(short.size, np.int64)
+    counts = np.empty(short.size, np.int64)
     for i in range(short.size):
         rows = marks.room[: gather(groups, short[i], marks.room)]
         mark = _new_mark(marks)
-        found[i] = _mark_values(marks, attribute, mark, values, kind_of, rows)
-        found[i] += _linkable(marks, attribute, mark, values, kind_of, rows, links)
-    return found
+        counts[i] = _mark_values(marks, attribute, mark, values, kind_of, rows)
+        counts[i] += _linkable(marks, attribute, mark, values, kind_of, rows, links)
+    return counts
 
 
 @njit(cache=True)
@@ -132,28 +132,28 @@ def draw_added(values, kind_of, groups, marks, attribute, links, short, needed, 
             if marks.value[0, primary] == mark:
                 continue  # a primary value that stands twice in a group links once
             marks.value[0, primary] = mark
-            for at in range(links.starts[attribute, primary], links.starts[attribute, primary + 1]):
-                value = links.values[at]
+            for index in range(links.starts[attribute, primary], links.starts[attribute, primary + 1]):
+                value = links.values[index]
                 if marks.value[attribute, value] != mark:
                     if weight[value] == 0:
                         candidates[among] = value
                         among += 1
-                    weight[value] += links.rows[at]
-                    total += links.rows[at]
+                    weight[value] += links.rows[index]
+                    total += links.rows[index]
         candidates[:among].sort()
         for _ in range(needed[i]):
             spot = np.int64(words[count] % np.uint64(total))
-            at = 0
-            while spot >= weight[candidates[at]]:
-                spot -= weight[candidates[at]]
-                at += 1
-            value = candidates[at]
+            index = 0
+            while spot >= weight[candidates[index]]:
+                spot -= weight[candidates[index]]
+                index += 1
+            value = candidates[index]
             pairs[count, 0], pairs[count, 1] = short[i], value
             count += 1
             total -= weight[value]
             weight[value] = 0
-        for at in range(among):
-            weight[candidates[at]] = 0
+        for index in range(among):
+            weight[candidates[index]] = 0
     return pairs
 
 
@@ -166,11 +166,11 @@ def _shares_person(marks, person, mark, rows):
 
 
 @njit(cache=True)
-def best_neighbour(values, kind_of, person, groups, marks, ls, links, group, looks):
+def best_neighbor(values, kind_of, person, groups, marks, ls, links, group, looks):
     """(the group to merge with, or -1; looks left): without a common primary value or person, and after merging with
     enough linkable values of every attribute; where fewest values must be added, the first of these.
     """
-    mine = marks.room[: gather(groups, group, marks.room)].copy()
+    own_rows = marks.room[: gather(groups, group, marks.room)].copy()
     best, fewest = -1, np.iinfo(np.int64).max
     for other in range(groups.head.size):
         if other == group or groups.size[other] == 0:
@@ -180,21 +180,21 @@ def best_neighbour(values, kind_of, person, groups, marks, ls, links, group, loo
             break
         rows = marks.room[: gather(groups, other, marks.room)]
         mark = _new_mark(marks)
-        _mark_values(marks, 0, mark, values, kind_of, mine)
+        _mark_values(marks, 0, mark, values, kind_of, own_rows)
         if _mark_values(marks, 0, mark, values, kind_of, rows) < rows.size:
             continue
         if person.size > 0:
-            for row in mine:
+            for row in own_rows:
                 marks.person[person[row]] = mark
             if _shares_person(marks, person, mark, rows):
                 continue
         missing, possible = 0, True
         for a in range(1, ls.size):
-            count = _mark_values(marks, a, mark, values, kind_of, mine)
+            count = _mark_values(marks, a, mark, values, kind_of, own_rows)
             count += _mark_values(marks, a, mark, values, kind_of, rows)
             if count < ls[a]:
                 missing += ls[a] - count
-                count += _linkable(marks, a, mark, values, kind_of, mine, links)
+                count += _linkable(marks, a, mark, values, kind_of, own_rows, links)
                 count += _linkable(marks, a, mark, values, kind_of, rows, links)
                 possible &= count >= ls[a]
         if possible and missing < fewest:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def stable_order(keys, kinds):
     """The places of `keys` (each from 0 to kinds - 1) in rising order, equal ones as they stood."""
     starts = np.zeros(kinds + 1, np.int64)
@@ -21,7 +21,7 @@ def stable_order(keys, kinds):
     return order
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def by_first(numbers, most):
     """Numbers from 0 to most - 1 numbered anew, in the order in which they first occur; below 0 they stay."""
     new, seen = np.full(most, -1, np.int32), 0
@@ -35,52 +35,52 @@ def by_first(numbers, most):
     return out
 
 
-@njit(cache=True)
-def sorted_by(order, at, places, kinds):
-    """The rows of `order`, by place: row i has places[at[i]], which is below `kinds`; equal ones as they stood."""
+@njit(cache=True, nogil=True)
+def sorted_by(order, index, places, kinds):
+    """The rows of `order`, by place: row i has places[index[i]], which is below `kinds`; equal ones as they stood."""
     starts = np.zeros(kinds + 1, np.int64)
     for row in order:
-        starts[places[at[row]] + 1] += 1
+        starts[places[index[row]] + 1] += 1
     for i in range(kinds):
         starts[i + 1] += starts[i]
     out = np.empty_like(order)
     for row in order:
-        place = places[at[row]]
+        place = places[index[row]]
         out[starts[place]] = row
         starts[place] += 1
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def starts_of(keys):
     """Where each key stands first; equal ones stand side by side."""
     count = 0
     for i in range(keys.size):
         count += i == 0 or keys[i] != keys[i - 1]
     starts = np.empty(count, np.int64)
-    at = 0
+    position = 0
     for i in range(keys.size):
         if i == 0 or keys[i] != keys[i - 1]:
-            starts[at] = i
-            at += 1
+            starts[position] = i
+            position += 1
     return starts
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def gathered(keys):
     """How often each key occurs; equal ones stand side by side. As many `keys`, from the first, are then the different
     ones."""
     counts = np.zeros(keys.size, np.int32)
-    found = 0
+    distinct = 0
     for i in range(keys.size):
-        if found == 0 or keys[i] != keys[found - 1]:
-            keys[found] = keys[i]
-            found += 1
-        counts[found - 1] += 1
-    return counts[:found]
+        if distinct == 0 or keys[i] != keys[distinct - 1]:
+            keys[distinct] = keys[i]
+            distinct += 1
+        counts[distinct - 1] += 1
+    return counts[:distinct]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sort_if_nearly(keys, moves):
     """Sort by insertion unless it takes more than so many moves; whether it was done."""
     for i in range(1, keys.size):
@@ -96,14 +96,12 @@ def sort_if_nearly(keys, moves):
     return True
 
 
-@njit(cache=True)
-def unpacked(numbers, size):
+@njit(cache=True, nogil=True)
+def take_digit(numbers, size, digits):
     """The last digit of each number in a system of `size` digits; `numbers` are left without it."""
-    digits = np.empty(numbers.size, np.int32)
     base = np.uint64(size)
     for i in range(numbers.size):
         number = np.uint64(numbers[i])
         rest = number // base
         digits[i] = number - rest * base
         numbers[i] = rest
-    return digits

@@ -31,7 +31,7 @@ def _deal(models, room, rows, parts, tallies, part_of):
                 continue
             same = 0
             for a in range(models.ls.size):
-                same += tallies[part, a, models.secrets[a, row]]
+                same += tallies[part, a, models.sensitive[a, row]]
             if best < 0 or same < fewest or (same == fewest and sizes[part] < sizes[best]):
                 best, fewest = part, same
         part_of[i] = best
@@ -39,12 +39,12 @@ def _deal(models, room, rows, parts, tallies, part_of):
             last[best] = models.person[row]
             sizes[best] += 1
             for a in range(models.ls.size):
-                tallies[best, a, models.secrets[a, row]] += 1
+                tallies[best, a, models.sensitive[a, row]] += 1
     for i in range(rows.size):
         room.people[models.person[rows[i]]] = 0
         for a in range(models.ls.size):
             if part_of[i] >= 0:
-                tallies[part_of[i], a, models.secrets[a, rows[i]]] = 0
+                tallies[part_of[i], a, models.sensitive[a, rows[i]]] = 0
 
 
 @njit(cache=True)

@@ -75,19 +75,19 @@ def chained(formed, rows):
     return groups
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def losses_of(space, starts, members):
     """The whole loss of each group: rows times the loss of its box."""
     losses = np.empty(starts.size - 1)
     box = empty_box(space.kinds.size)
     for group in range(losses.size):
-        mine = members[starts[group] : starts[group + 1]]
-        fill_box(space, box, mine, mine.size, -1)
-        losses[group] = mine.size * box_loss(space, box)
+        rows = members[starts[group] : starts[group + 1]]
+        fill_box(space, box, rows, rows.size, -1)
+        losses[group] = rows.size * box_loss(space, box)
     return losses
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def refine(space, forest, rules, starts, members, group_of, order):
     """Exchange rows of equal primary value between groups wherever the loss of both together falls.
 
@@ -95,49 +95,49 @@ def refine(space, forest, rules, starts, members, group_of, order):
     """
     attributes = space.kinds.size
     here, there = empty_box(attributes), empty_box(attributes)
-    found = np.empty(NEAR_ROWS, np.int64)
+    candidates = np.empty(NEAR_ROWS, np.int64)
     losses = np.empty(NEAR_ROWS)
     room = (np.empty(STACK, np.int64), np.empty(STACK))
     saved = 0.0
     for group in order:
-        mine = members[starts[group] : starts[group + 1]]
-        last = mine.size - 1
-        for place_of_row in range(mine.size):
-            row = mine[place_of_row]
-            fill_box(space, here, mine, mine.size, place_of_row)  # moves the row to the last place
-            loss = loss_with(space, here, mine, last, space.points, row)
+        own_rows = members[starts[group] : starts[group + 1]]
+        last = own_rows.size - 1
+        for place_of_row in range(own_rows.size):
+            row = own_rows[place_of_row]
+            fill_box(space, here, own_rows, own_rows.size, place_of_row)  # moves the row to the last place
+            loss = loss_with(space, here, own_rows, last, space.points, row)
             if loss == 0.0:
                 break
-            root = rules.secrets[0, row]
-            count = nearest_few(space, forest, root, (here, mine, last, loss), found, losses, room)
+            root = rules.sensitive[0, row]
+            count = nearest_few(space, forest, root, (here, own_rows, last, loss), candidates, losses, room)
             best, partner = -WORTH, -1
             for i in range(count):
-                other = group_of[found[i]]
+                other = group_of[candidates[i]]
                 if other == group:
                     continue
-                theirs = members[starts[other] : starts[other + 1]]
-                at = 0
-                while theirs[at] != found[i]:
-                    at += 1
-                fill_box(space, there, theirs, theirs.size, at)
-                before = loss_with(space, there, theirs, theirs.size - 1, space.points, found[i])
-                after = loss_with(space, there, theirs, theirs.size - 1, space.points, row)
-                change = mine.size * (losses[i] - loss) + theirs.size * (after - before)
+                other_rows = members[starts[other] : starts[other + 1]]
+                index = 0
+                while other_rows[index] != candidates[i]:
+                    index += 1
+                fill_box(space, there, other_rows, other_rows.size, index)
+                before = loss_with(space, there, other_rows, other_rows.size - 1, space.points, candidates[i])
+                after = loss_with(space, there, other_rows, other_rows.size - 1, space.points, row)
+                change = own_rows.size * (losses[i] - loss) + other_rows.size * (after - before)
                 if (
                     change < best
-                    and allowed(rules, mine, last, found[i])
-                    and allowed(rules, theirs, theirs.size - 1, row)
+                    and allowed(rules, own_rows, last, candidates[i])
+                    and allowed(rules, other_rows, other_rows.size - 1, row)
                 ):
-                    best, partner = change, found[i]
+                    best, partner = change, candidates[i]
             if partner >= 0:
                 other = group_of[partner]
-                theirs = members[starts[other] : starts[other + 1]]
-                at = 0
-                while theirs[at] != partner:
-                    at += 1
-                theirs[at] = row
-                mine[last] = partner
+                other_rows = members[starts[other] : starts[other + 1]]
+                index = 0
+                while other_rows[index] != partner:
+                    index += 1
+                other_rows[index] = row
+                own_rows[last] = partner
                 group_of[row], group_of[partner] = other, group
                 saved -= best
-            mine[place_of_row], mine[last] = mine[last], mine[place_of_row]
+            own_rows[place_of_row], own_rows[last] = own_rows[last], own_rows[place_of_row]
     return saved

@@ -34,21 +34,21 @@ class Masks(NamedTuple):
     clock: np.ndarray  # TIME, the group to look at NEXT, the number of GROUPS, the LOOKS left
 
 
-def masks_for(secrets, group_of, groups, most):
+def masks_for(sensitive, group_of, groups, most):
     """Room for the masks of so many groups, and `most` in the end."""
-    held = np.zeros(secrets.attribute_of.size, np.int64)
-    placed = secrets.bucket_of[group_of != NO_GROUP]
-    for a in range(secrets.ls.size):
-        held += np.bincount(secrets.values[placed, a], minlength=held.size)
-    mask_of = np.full(held.size, NO_MASK, np.int64)
-    often = np.flatnonzero(held * WORD > groups)
+    counts = np.zeros(sensitive.attribute_of.size, np.int64)
+    placed = sensitive.bucket_of[group_of != NO_GROUP]
+    for a in range(sensitive.ls.size):
+        counts += np.bincount(sensitive.values[placed, a], minlength=counts.size)
+    mask_of = np.full(counts.size, NO_MASK, np.int64)
+    often = np.flatnonzero(counts * WORD > groups)
     mask_of[often] = np.arange(often.size)
     return Masks(
         mask_of=mask_of,
         full=np.zeros((often.size, most // WORD + 1), np.uint64),
-        opened=np.zeros(held.size, np.int64),
-        failed=np.full(secrets.values.shape[0], -1, np.int64),
-        tally=np.zeros(held.size, np.int64),
+        opened=np.zeros(counts.size, np.int64),
+        failed=np.full(sensitive.values.shape[0], -1, np.int64),
+        tally=np.zeros(counts.size, np.int64),
         clock=np.array([0, 0, groups, max(LOOKS_A_ROW * group_of.size, LEAST_LOOKS)]),
     )
 
@@ -69,43 +69,43 @@ def members_of(group_of, most):
 
 
 @njit(cache=True)
-def count_of(secrets, members, group, a, value):
+def count_of(sensitive, members, group, a, value):
     """How many rows of a group hold a value."""
     count = 0
     row = members.head[group]
     while row >= 0:
-        count += secrets.values[secrets.bucket_of[row], a] == value
+        count += sensitive.values[sensitive.bucket_of[row], a] == value
         row = members.link[row]
     return count
 
 
 @njit(cache=True)
-def still_diverse(secrets, members, broken):
+def still_diverse(sensitive, members, broken):
     """Strike out the groups that are diverse from those that may be broken."""
     for group in np.flatnonzero(broken):
         fine = True
         row = members.head[group]
         while row >= 0 and fine:
-            for a in range(secrets.ls.size):
-                value = secrets.values[secrets.bucket_of[row], a]
-                fine &= count_of(secrets, members, group, a, value) * secrets.ls[a] <= members.size[group]
+            for a in range(sensitive.ls.size):
+                value = sensitive.values[sensitive.bucket_of[row], a]
+                fine &= count_of(sensitive, members, group, a, value) * sensitive.ls[a] <= members.size[group]
             row = members.link[row]
         broken[group] = not fine
 
 
 @njit(cache=True)
-def _mark(secrets, members, masks, group, bucket, changed):
+def _mark(sensitive, members, masks, group, bucket, changed):
     """Correct what is known of a bucket's values in a group."""
-    for a in range(secrets.ls.size):
-        value = secrets.values[bucket, a]
-        count = count_of(secrets, members, group, a, value)
-        _note(secrets, members, masks, group, a, value, count, changed)
+    for a in range(sensitive.ls.size):
+        value = sensitive.values[bucket, a]
+        count = count_of(sensitive, members, group, a, value)
+        _note(sensitive, members, masks, group, a, value, count, changed)
 
 
 @njit(cache=True)
-def _note(secrets, members, masks, group, a, value, count, changed):
+def _note(sensitive, members, masks, group, a, value, count, changed):
     """Whether a group can take a further row of a value that it holds so often."""
-    full = (count + 1) * secrets.ls[a] > members.size[group] + 1
+    full = (count + 1) * sensitive.ls[a] > members.size[group] + 1
     if changed and not full:
         masks.opened[value] = masks.clock[TIME]
     if masks.mask_of[value] != NO_MASK:
@@ -117,58 +117,58 @@ def _note(secrets, members, masks, group, a, value, count, changed):
 
 
 @njit(cache=True)
-def mark_all(secrets, members, masks):
+def mark_all(sensitive, members, masks):
     """What is known at first of all groups."""
     for group in range(masks.clock[GROUPS]):
-        _mark_group(secrets, members, masks, group, False)
+        _mark_group(sensitive, members, masks, group, False)
 
 
 @njit(cache=True)
-def _mark_group(secrets, members, masks, group, changed):
+def _mark_group(sensitive, members, masks, group, changed):
     """Correct what is known of all values of a group."""
-    for a in range(secrets.ls.size):
+    for a in range(sensitive.ls.size):
         row = members.head[group]
         while row >= 0:
-            masks.tally[secrets.values[secrets.bucket_of[row], a]] += 1
+            masks.tally[sensitive.values[sensitive.bucket_of[row], a]] += 1
             row = members.link[row]
         row = members.head[group]
         while row >= 0:
-            value = secrets.values[secrets.bucket_of[row], a]
+            value = sensitive.values[sensitive.bucket_of[row], a]
             if masks.tally[value] > 0:
-                _note(secrets, members, masks, group, a, value, masks.tally[value], changed)
+                _note(sensitive, members, masks, group, a, value, masks.tally[value], changed)
                 masks.tally[value] = 0
             row = members.link[row]
 
 
 @njit(cache=True)
-def _knows(secrets, members, group, row, but):
+def _knows(sensitive, members, group, row, but):
     """Whether a row's person stands in a group, apart from the row `but`."""
-    if secrets.person.size > 0:
+    if sensitive.person.size > 0:
         other = members.head[group]
         while other >= 0:
-            if other != but and secrets.person[other] == secrets.person[row]:
+            if other != but and sensitive.person[other] == sensitive.person[row]:
                 return True
             other = members.link[other]
     return False
 
 
 @njit(cache=True)
-def _accepts(secrets, members, group, row):
+def _accepts(sensitive, members, group, row):
     """Whether every attribute of a group stays diverse with one more row of this bucket."""
-    for a in range(secrets.ls.size):
-        value = secrets.values[secrets.bucket_of[row], a]
-        if (count_of(secrets, members, group, a, value) + 1) * secrets.ls[a] > members.size[group] + 1:
+    for a in range(sensitive.ls.size):
+        value = sensitive.values[sensitive.bucket_of[row], a]
+        if (count_of(sensitive, members, group, a, value) + 1) * sensitive.ls[a] > members.size[group] + 1:
             return False
     return True
 
 
 @njit(cache=True)
-def _find(secrets, members, masks, row, but):
+def _find(sensitive, members, masks, row, but):
     """The first group from NEXT on that accepts a row, apart from the group `but`; NO_GROUP where none does."""
-    bucket = secrets.bucket_of[row]
+    bucket = sensitive.bucket_of[row]
     known = masks.failed[bucket] >= 0
-    for a in range(secrets.ls.size):
-        known &= masks.opened[secrets.values[bucket, a]] < masks.failed[bucket]
+    for a in range(sensitive.ls.size):
+        known &= masks.opened[sensitive.values[bucket, a]] < masks.failed[bucket]
     if known:
         return NO_GROUP
     groups, begin = masks.clock[GROUPS], masks.clock[NEXT]
@@ -177,8 +177,8 @@ def _find(secrets, members, masks, row, but):
     for step in range(words + 1):
         word = (begin // WORD + step) % words
         blocked = np.uint64(0)
-        for a in range(secrets.ls.size):
-            mask = masks.mask_of[secrets.values[bucket, a]]
+        for a in range(sensitive.ls.size):
+            mask = masks.mask_of[sensitive.values[bucket, a]]
             if mask != NO_MASK:
                 blocked |= masks.full[mask, word]
         if blocked == ~np.uint64(0):
@@ -186,8 +186,8 @@ def _find(secrets, members, masks, row, but):
         low = begin % WORD if step == 0 else 0
         high = begin % WORD if step == words else WORD
         for group in range(word * WORD + low, min(word * WORD + high, groups)):
-            if blocked >> np.uint64(group % WORD) & ONE == 0 and _accepts(secrets, members, group, row):
-                if group != but and not _knows(secrets, members, group, row, NO_GROUP):
+            if blocked >> np.uint64(group % WORD) & ONE == 0 and _accepts(sensitive, members, group, row):
+                if group != but and not _knows(sensitive, members, group, row, NO_GROUP):
                     return group
                 nowhere = False
     if nowhere:
@@ -196,43 +196,43 @@ def _find(secrets, members, masks, row, but):
 
 
 @njit(cache=True)
-def _enter(secrets, members, masks, group_of, group, row):
+def _enter(sensitive, members, masks, group_of, group, row):
     """A row joins a group."""
     join(members, group, row)
     group_of[row] = group
     masks.clock[NEXT] = (group + 1) % masks.clock[GROUPS]
-    _mark_group(secrets, members, masks, group, True)
+    _mark_group(sensitive, members, masks, group, True)
 
 
 @njit(cache=True)
-def rejoin(secrets, members, masks, group_of, rows):
+def rejoin(sensitive, members, masks, group_of, rows):
     """Put each row, in turn, into the next group that accepts it."""
     for row in rows:
         masks.clock[TIME] += 1
-        group = _find(secrets, members, masks, row, NO_GROUP)
+        group = _find(sensitive, members, masks, row, NO_GROUP)
         if group != NO_GROUP:
-            _enter(secrets, members, masks, group_of, group, row)
+            _enter(sensitive, members, masks, group_of, group, row)
 
 
 # exchanges --------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True)
-def _can_replace(secrets, members, group, row, old):
+def _can_replace(sensitive, members, group, row, old):
     """Whether a group stays diverse, and without a person twice, if `row` takes the place of `old`."""
-    if _knows(secrets, members, group, row, old):
+    if _knows(sensitive, members, group, row, old):
         return False
-    for a in range(secrets.ls.size):
-        value = secrets.values[secrets.bucket_of[row], a]
-        count = count_of(secrets, members, group, a, value) + 1
-        count -= secrets.values[secrets.bucket_of[old], a] == value
-        if count * secrets.ls[a] > members.size[group]:
+    for a in range(sensitive.ls.size):
+        value = sensitive.values[sensitive.bucket_of[row], a]
+        count = count_of(sensitive, members, group, a, value) + 1
+        count -= sensitive.values[sensitive.bucket_of[old], a] == value
+        if count * sensitive.ls[a] > members.size[group]:
             return False
     return True
 
 
 @njit(cache=True)
-def _replace(secrets, members, masks, group_of, group, row, old):
+def _replace(sensitive, members, masks, group_of, group, row, old):
     """`row` takes the place of `old`, which is in no group then."""
     members.link[row] = members.link[old]
     if members.head[group] == old:
@@ -244,28 +244,28 @@ def _replace(secrets, members, masks, group_of, group, row, old):
         members.link[other] = row
     group_of[row], group_of[old] = group, NO_GROUP
     members.link[old] = NO_GROUP
-    _mark(secrets, members, masks, group, secrets.bucket_of[old], True)
-    _mark_group(secrets, members, masks, group, True)
+    _mark(sensitive, members, masks, group, sensitive.bucket_of[old], True)
+    _mark_group(sensitive, members, masks, group, True)
     masks.clock[NEXT] = (group + 1) % masks.clock[GROUPS]
 
 
 @njit(cache=True)
-def _may_begin_with(secrets, new, size, row):
+def _may_begin_with(sensitive, new, size, row):
     """Whether a row may stand in the group that is being made."""
-    for a in range(secrets.ls.size):
+    for a in range(sensitive.ls.size):
         count = 0
         for i in range(size):
-            count += secrets.values[secrets.bucket_of[new[i]], a] == secrets.values[secrets.bucket_of[row], a]
-        if count >= secrets.most[a]:
+            count += sensitive.values[sensitive.bucket_of[new[i]], a] == sensitive.values[sensitive.bucket_of[row], a]
+        if count >= sensitive.most[a]:
             return False
-    for i in range(size if secrets.person.size > 0 else 0):
-        if secrets.person[new[i]] == secrets.person[row]:
+    for i in range(size if sensitive.person.size > 0 else 0):
+        if sensitive.person[new[i]] == sensitive.person[row]:
             return False
     return True
 
 
 @njit(cache=True)
-def _partner(secrets, members, masks, row, new, size):
+def _partner(sensitive, members, masks, row, new, size):
     """(group, member): `row` may take its place, and it may stand in the new group, or (size 0) in another one."""
     groups = masks.clock[GROUPS]
     for step in range(groups):
@@ -275,34 +275,34 @@ def _partner(secrets, members, masks, row, new, size):
             masks.clock[LOOKS] -= 1
             if masks.clock[LOOKS] < 0:
                 return NO_GROUP, NO_GROUP
-            if _can_replace(secrets, members, group, row, old):
-                if size > 0 and _may_begin_with(secrets, new, size, old):
+            if _can_replace(sensitive, members, group, row, old):
+                if size > 0 and _may_begin_with(sensitive, new, size, old):
                     return group, old
-                if size == 0 and _find(secrets, members, masks, old, group) != NO_GROUP:
+                if size == 0 and _find(sensitive, members, masks, old, group) != NO_GROUP:
                     return group, old
             old = members.link[old]
     return NO_GROUP, NO_GROUP
 
 
 @njit(cache=True)
-def _entering(secrets, members, masks, group_of, row, new, size):
+def _entering(sensitive, members, masks, group_of, row, new, size):
     """The row itself where it may stand in the new group, else a member that may and whose place it takes; or -1."""
-    if _may_begin_with(secrets, new, size, row):
+    if _may_begin_with(sensitive, new, size, row):
         return row
-    group, old = _partner(secrets, members, masks, row, new, size)
+    group, old = _partner(sensitive, members, masks, row, new, size)
     if group != NO_GROUP:
-        _replace(secrets, members, masks, group_of, group, row, old)
+        _replace(sensitive, members, masks, group_of, group, row, old)
     return old
 
 
 @njit(cache=True)
-def found_groups(secrets, members, masks, group_of, loose):
+def form_new_groups(sensitive, members, masks, group_of, loose):
     """Make new groups: of loose rows, and of members whose place a loose row can take. The rows that stay loose.
 
     Every group that was there stays as large and as diverse. Where a group cannot be completed, another is begun with
     the rows that did not fit; after ATTEMPTS in a row that is given up.
     """
-    l = secrets.size
+    l = sensitive.size
     new, failed = np.empty(l, np.int64), 0
     while loose.size >= l and failed < ATTEMPTS:
         size, kept = 0, 0
@@ -311,7 +311,7 @@ def found_groups(secrets, members, masks, group_of, loose):
             entering = NO_GROUP
             if size < l:
                 masks.clock[TIME] += 1
-                entering = _entering(secrets, members, masks, group_of, row, new, size)
+                entering = _entering(sensitive, members, masks, group_of, row, new, size)
             if entering >= 0:
                 new[size] = entering
                 size += 1
@@ -329,19 +329,19 @@ def found_groups(secrets, members, masks, group_of, loose):
         for row in new:
             join(members, group, row)
             group_of[row] = group
-        _mark_group(secrets, members, masks, group, True)
+        _mark_group(sensitive, members, masks, group, True)
     return loose
 
 
 @njit(cache=True)
-def take_places(secrets, members, masks, group_of, loose):
+def take_places(sensitive, members, masks, group_of, loose):
     """Let each loose row take the place of a member that another group accepts."""
     for row in loose:
         if group_of[row] != NO_GROUP:
             continue
         masks.clock[TIME] += 1
-        group, old = _partner(secrets, members, masks, row, loose[:0], 0)
+        group, old = _partner(sensitive, members, masks, row, loose[:0], 0)
         if group != NO_GROUP:
-            other = _find(secrets, members, masks, old, group)
-            _replace(secrets, members, masks, group_of, group, row, old)
-            _enter(secrets, members, masks, group_of, other, old)
+            other = _find(sensitive, members, masks, old, group)
+            _replace(sensitive, members, masks, group_of, group, row, old)
+            _enter(sensitive, members, masks, group_of, other, old)

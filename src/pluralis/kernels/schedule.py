@@ -67,15 +67,15 @@ def play_again(sizes, top, bucket):
 
 
 @njit(cache=True)
-def larger_than(sizes, top, limit, found):
-    """Fill `found` with the buckets of more than `limit` rows, in domain order; how many there are."""
+def larger_than(sizes, top, limit, buckets):
+    """Fill `buckets` with those of more than `limit` rows, in domain order; how many there are."""
     count, node = 0, 1
     while node > 0:
         if top[node] >= 0 and sizes[top[node]] > limit:
             if 2 * node < top.size:
                 node = 2 * node
                 continue
-            found[count] = top[node]
+            buckets[count] = top[node]
             count += 1
         while node % 2 == 1:
             node //= 2

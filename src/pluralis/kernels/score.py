@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 
-class Cells(NamedTuple):
+class RowCells(NamedTuple):
     """The cell of each row: the sum over columns of `place[starts[k] + code]`, codes from line `lines[k]`."""
 
     codes: npt.NDArray[np.int32]
@@ -54,13 +54,13 @@ def count_members(cells, sets, asked, flags):
     for begin in range(0, sets.shape[0], CHUNK):
         size = min(CHUNK, sets.shape[0] - begin)
         _fill_cells(cells, begin, chunk[:size])
-        for at in range(size):
-            cell = chunk[at]
+        for offset in range(size):
+            cell = chunk[offset]
             if not asked[cell]:
                 continue
             some, every = 0, POSSIBLE | CERTAIN
             for i in range(sets.shape[1]):
-                member = sets[begin + at, i]
+                member = sets[begin + offset, i]
                 seen[cell, member] += 1
                 some |= flags[cell, member]
                 every &= flags[cell, member]

@@ -23,7 +23,7 @@ GIVE_UP = 64
 class Rules(NamedTuple):
     """Who may share a group: `caps[a]` rows of one value of sensitive attribute a, one row of each person."""
 
-    secrets: np.ndarray  # int32[attribute, row]; attribute 0 makes the buckets
+    sensitive: np.ndarray  # int32[attribute, row]; attribute 0 makes the buckets
     caps: np.ndarray
     person: np.ndarray  # int32[row], or empty
     needed: np.ndarray  # int64[attribute]: the value that the next row must hold, or -1
@@ -51,11 +51,11 @@ class Outcome(NamedTuple):
 
 @njit(cache=True)
 def _first_free(buckets, bucket):
-    at = buckets.cursor[bucket]
-    while buckets.taken[buckets.rows[at]]:
-        at += 1
-    buckets.cursor[bucket] = at
-    return buckets.rows[at]
+    position = buckets.cursor[bucket]
+    while buckets.taken[buckets.rows[position]]:
+        position += 1
+    buckets.cursor[bucket] = position
+    return buckets.rows[position]
 
 
 @njit(cache=True)
@@ -74,7 +74,7 @@ def _bound_beyond(rules, buckets, members, size, left, l):
             break
         used = False
         for k in range(size):
-            used |= rules.secrets[0, members[k]] == bucket
+            used |= rules.sensitive[0, members[k]] == bucket
         if not used:
             waiting += 1
             fullest = max(fullest, buckets.sizes[bucket])
@@ -86,15 +86,15 @@ def _bound_beyond(rules, buckets, members, size, left, l):
 @njit(cache=True)
 def _next_row(space, forests, rules, buckets, group, room, limit):
     """Slack: the nearest row of any bucket that holds more than `limit` rows."""
-    best, found = np.inf, NOBODY
+    best, row = np.inf, NOBODY
     if limit == 0:
-        return nearest(space, forests[0], 0, group, rules, room, best, found)[1]
+        return nearest(space, forests[0], 0, group, rules, room, best, row)[1]
     for i in range(buckets.ranking.size):
         bucket = buckets.ranking[i]
         if buckets.sizes[bucket] <= limit:
             break
-        best, found = nearest(space, forests[1], bucket, group, rules, room, best, found)
-    return found
+        best, row = nearest(space, forests[1], bucket, group, rules, room, best, row)
+    return row
 
 
 @njit(cache=True)
@@ -117,7 +117,7 @@ def _need(rules, members, size, l, quotas):
     for a in range(1, rules.caps.size):
         have = 0
         for k in range(size):
-            have += rules.secrets[a, members[k]] == quotas[a, 0]
+            have += rules.sensitive[a, members[k]] == quotas[a, 0]
         rules.needed[a] = quotas[a, 0] if quotas[a, 1] - have >= l - size else -1
         asked |= rules.needed[a] >= 0
     return asked
@@ -126,12 +126,12 @@ def _need(rules, members, size, l, quotas):
 @njit(cache=True)
 def _next_fullest(space, forests, rules, buckets, group, room, rank):
     """Max-l: (the nearest row of the next bucket that has a fitting one, the rank to go on from)."""
-    found = NOBODY
-    while found == NOBODY and rank < buckets.ranking.size:
+    row = NOBODY
+    while row == NOBODY and rank < buckets.ranking.size:
         bucket = buckets.ranking[rank]
-        found = nearest(space, forests[1], bucket, group, rules, room, np.inf, NOBODY)[1]
+        row = nearest(space, forests[1], bucket, group, rules, room, np.inf, NOBODY)[1]
         rank += 1
-    return found, rank
+    return row, rank
 
 
 @njit(cache=True)
@@ -143,7 +143,7 @@ def _give(space, forest, marks, row, twin):
         replace(forest, row, twin)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def select_groups(space, forests, rules, marks, buckets, outcome, slack, until):
     """Form groups until there are `until` of them or no more can be formed.
 
@@ -195,8 +195,8 @@ def select_groups(space, forests, rules, marks, buckets, outcome, slack, until):
                 _give(space, forests[0], marks, members[i], twin)
             _give(space, forests[1], marks, members[i], twin)
             buckets.taken[members[i]] = True
-            buckets.sizes[rules.secrets[0, members[i]]] -= 1
+            buckets.sizes[rules.sensitive[0, members[i]]] -= 1
             for a in range(1, rules.caps.size):
-                buckets.holders[a, rules.secrets[a, members[i]]] -= 1
+                buckets.holders[a, rules.sensitive[a, members[i]]] -= 1
         counters[LEFT] -= size
         restore_ranking(buckets.sizes, buckets.ranking)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def largest_share(groups, codes, common):
     """The largest share that one value has of the set of its group, each value weighed by how common it is.
 
@@ -25,7 +25,7 @@ def largest_share(groups, codes, common):
     return max(largest, most / total) if total else largest
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def largest_joint_share(rows, primary, groups, codes, pairs, counts, values):
     """The same, each value weighed by how common it is beside the primary value of each row of the group.
 
@@ -38,30 +38,30 @@ def largest_joint_share(rows, primary, groups, codes, pairs, counts, values):
     largest = 0.0
     row = entry = 0
     while row < rows.size:
-        group, size, found = rows[row], 0, 0
+        group, size, distinct = rows[row], 0, 0
         while entry < groups.size and groups[entry] == group:
             if last_seen[codes[entry]] != group:
                 last_seen[codes[entry]] = group
-                different[found] = codes[entry]
+                different[distinct] = codes[entry]
                 share[codes[entry]] = 0.0
-                found += 1
+                distinct += 1
             entry += 1
         while row < rows.size and rows[row] == group:
             first = np.int64(primary[row]) * values
             total = 0
-            for i in range(found):
+            for i in range(distinct):
                 total += _count(pairs, counts, first + different[i])
-            for i in range(found):
+            for i in range(distinct):
                 share[different[i]] += _count(pairs, counts, first + different[i]) / total
             size += 1
             row += 1
-        for i in range(found):
+        for i in range(distinct):
             largest = max(largest, share[different[i]] / size)
     return largest
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count(pairs, counts, pair):
     """How often a pair occurs."""
-    at = np.searchsorted(pairs, pair)
-    return counts[at] if at < pairs.size and pairs[at] == pair else 0
+    position = np.searchsorted(pairs, pair)
+    return counts[position] if position < pairs.size and pairs[position] == pair else 0

@@ -8,11 +8,11 @@ from numba import njit
 DIGIT = 11  # bits that one pass sorts by: as many places to write to as a processor keeps at hand
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def order_of_words(words):
     """The places of random 64-bit words in rising order, equal ones as they stood: numpy's stable argsort.
 
-    Two passes sort by the upper 22 bits. Neighbours that agree in them are few, and are sorted by insertion.
+    Two passes sort by the upper 22 bits. Neighbors that agree in them are few, and are sorted by insertion.
     """
     order, other = np.arange(words.size), np.empty(words.size, np.int64)
     keys, others = words.copy(), np.empty_like(words)

@@ -16,7 +16,7 @@ def _turn(word, by):
     return (word << by) | (word >> (_U(64) - by))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _round(a, b, c, d):
     a += b
     c += d
@@ -31,12 +31,12 @@ def _round(a, b, c, d):
     return a, b, c, d
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _begin(k0, k1):
     return k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _take(a, b, c, d, word):
     d ^= word
     a, b, c, d = _round(a, b, c, d)
@@ -44,7 +44,7 @@ def _take(a, b, c, d, word):
     return a ^ word, b, c, d
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _end(a, b, c, d, length):
     a, b, c, d = _take(a, b, c, d, length << _U(56))
     c ^= _FINISH
@@ -53,7 +53,7 @@ def _end(a, b, c, d, length):
     return a ^ b ^ c ^ d
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def word_of(k0, k1, first, second):
     """One word for two words."""
     a, b, c, d = _begin(k0, k1)
@@ -62,7 +62,7 @@ def word_of(k0, k1, first, second):
     return _end(a, b, c, d, _U(16))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def words_of(k0, k1, first, second):
     """One word for each pair of words."""
     out = np.empty(first.size, np.uint64)
@@ -71,14 +71,14 @@ def words_of(k0, k1, first, second):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_column(k0, k1, words, codes, of_code):
     """Fold the word of each row's value into the word of the row."""
     for i in range(words.size):
         words[i] = word_of(k0, k1, words[i], of_code[codes[i]])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def words_of_texts(k0, k1, data, ends):
     """One word for each text; text i is data[ends[i - 1] : ends[i]]."""
     out = np.empty(ends.size, np.uint64)
@@ -86,8 +86,8 @@ def words_of_texts(k0, k1, data, ends):
     for i in range(ends.size):
         a, b, c, d = _begin(k0, k1)
         word, filled = _U(0), _U(0)
-        for at in range(begin, ends[i]):
-            word |= _U(data[at]) << filled
+        for position in range(begin, ends[i]):
+            word |= _U(data[position]) << filled
             filled += _U(8)
             if filled == _U(64):
                 a, b, c, d = _take(a, b, c, d, word)

@@ -15,7 +15,7 @@ NUMBER, FLAT, TREE = 0, 1, 2
 
 
 class Space(NamedTuple):
-    """The quasi attributes of all rows.
+    """The quasi-identifiers of all rows.
 
     points   float64[row, attribute]: flat attributes first, then trees, then numbers
     kinds    int8[attribute]: NUMBER, FLAT or TREE
@@ -131,7 +131,7 @@ def box_loss(space, box):
 
 @njit(cache=True)
 def add_to_box(space, box, members, size, row):
-    """Widen the box of `members[:size]` by `row`; size 0 starts it afresh."""
+    """Extend the box of `members[:size]` by `row`; size 0 starts it afresh."""
     for j in range(space.kinds.size):
         x = space.points[row, j]
         if space.kinds[j] == FLAT:
@@ -152,7 +152,7 @@ def add_to_box(space, box, members, size, row):
 
 @njit(cache=True)
 def fill_box(space, box, members, size, without):
-    """The box of `members[:size]`, leaving out the one at place `without` (-1: none). The left-out one moves last."""
+    """The box of `members[:size]`, except the one at place `without` (-1: none), which moves last."""
     if without >= 0:
         members[without], members[size - 1] = members[size - 1], members[without]
         size -= 1

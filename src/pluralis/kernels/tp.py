@@ -17,12 +17,12 @@ LOOKS = 64  # groups that a search for a cover compares before it takes the best
 
 
 class Parts(NamedTuple):
-    """The groups. Entry e says that group `owner[e]` holds `held[e]` rows of `value[e]`."""
+    """The groups. Entry e says that group `owner[e]` holds `counts[e]` rows of `value[e]`."""
 
     starts: np.ndarray  # int64[group + 1]: the entries of a group, by rising value
     owner: np.ndarray  # int64[entry]
     value: np.ndarray  # int64[entry]
-    held: np.ndarray  # int64[entry]; falls as rows leave
+    counts: np.ndarray  # int64[entry]; falls as rows leave
     size: np.ndarray  # int64[group]
     height: np.ndarray  # int64[group]
     pillars: np.ndarray  # int64[group]: how many
@@ -54,13 +54,13 @@ class Wish(NamedTuple):
     spare: int
 
 
-def residue_of(held: np.ndarray) -> Residue:
-    """A residue that holds `held[value]` rows of each value at first."""
-    height = held.max(initial=0)
-    pillars = np.flatnonzero(held == height) if height else np.empty(0, np.int64)
-    top = np.zeros(held.size, np.int64)
+def residue_of(counts: np.ndarray) -> Residue:
+    """A residue that holds `counts[value]` rows of each value at first."""
+    height = counts.max(initial=0)
+    pillars = np.flatnonzero(counts == height) if height else np.empty(0, np.int64)
+    top = np.zeros(counts.size, np.int64)
     top[: pillars.size] = pillars
-    return Residue(held.copy(), top, np.array([held.sum(), height, pillars.size, 0]))
+    return Residue(counts.copy(), top, np.array([counts.sum(), height, pillars.size, 0]))
 
 
 def lines_for(parts: Parts, values: int) -> Lines:
@@ -99,9 +99,9 @@ def measure(parts, group):
     """Find the height of a group and count its pillars."""
     height, pillars = 0, 0
     for e in range(parts.starts[group], parts.starts[group + 1]):
-        if parts.held[e] > height:
-            height, pillars = parts.held[e], 0
-        if parts.held[e] == height:
+        if parts.counts[e] > height:
+            height, pillars = parts.counts[e], 0
+        if parts.counts[e] == height:
             pillars += 1
     parts.height[group], parts.pillars[group] = height, pillars
 
@@ -110,9 +110,9 @@ def measure(parts, group):
 def cut_down(parts, residue, group, height):
     """Leave at most `height` rows of each value in a group; the others go to the residue."""
     for e in range(parts.starts[group], parts.starts[group + 1]):
-        surplus = parts.held[e] - height
+        surplus = parts.counts[e] - height
         if surplus > 0:
-            parts.held[e] = height
+            parts.counts[e] = height
             parts.size[group] -= surplus
             receive(residue, parts.value[e], surplus)
     measure(parts, group)
@@ -122,10 +122,10 @@ def cut_down(parts, residue, group, height):
 def give_one(parts, residue, e):
     """One row of an entry goes to the residue."""
     group = parts.owner[e]
-    parts.held[e] -= 1
+    parts.counts[e] -= 1
     parts.size[group] -= 1
     receive(residue, parts.value[e], 1)
-    if parts.held[e] + 1 == parts.height[group]:
+    if parts.counts[e] + 1 == parts.height[group]:
         parts.pillars[group] -= 1
         if parts.pillars[group] == 0:
             measure(parts, group)
@@ -147,7 +147,7 @@ def level(parts, residue, group, wish):
         height = size // wish.l
         size = 0
         for e in range(first, last):
-            size += min(parts.held[e], height)
+            size += min(parts.counts[e], height)
     cut_down(parts, residue, group, height if size >= wish.k else 0)
 
 
@@ -158,7 +158,7 @@ def level(parts, residue, group, wish):
 def in_conflict(parts, residue, group):
     """Whether a pillar of the group is a pillar of the residue."""
     for e in range(parts.starts[group], parts.starts[group + 1]):
-        pillar = parts.held[e] == parts.height[group]
+        pillar = parts.counts[e] == parts.height[group]
         if pillar and residue.counts[parts.value[e]] == residue.sums[HEIGHT]:
             return True
     return False
@@ -168,11 +168,11 @@ def in_conflict(parts, residue, group):
 def can_give(parts, residue, e, l):
     """Whether a group can give a row of this value and stay l-eligible, the residue growing no higher."""
     group = parts.owner[e]
-    if parts.held[e] == 0 or parts.dead[group]:
+    if parts.counts[e] == 0 or parts.dead[group]:
         return False
     if parts.size[group] > l * parts.height[group]:
         return True
-    if parts.held[e] < parts.height[group]:
+    if parts.counts[e] < parts.height[group]:
         return False
     parts.dead[group] = in_conflict(parts, residue, group)
     return not parts.dead[group]
@@ -182,7 +182,7 @@ def can_give(parts, residue, e, l):
 def stand_in_line(parts, residue, lines, heap, e):
     """Let an entry be asked for its value."""
     value = parts.value[e]
-    if parts.held[e] > 0 and not lines.waits[e]:
+    if parts.counts[e] > 0 and not lines.waits[e]:
         lines.waits[e] = True
         lines.after[e] = lines.head[value]
         lines.head[value] = e
@@ -208,8 +208,8 @@ def give_pillars(parts, residue, lines, heap, group):
     """One row of each pillar goes to the residue; every value of the group may be asked for again."""
     height = parts.height[group]
     for e in range(parts.starts[group], parts.starts[group + 1]):
-        if parts.held[e] == height:
-            parts.held[e] -= 1
+        if parts.counts[e] == height:
+            parts.counts[e] -= 1
             parts.size[group] -= 1
             receive(residue, parts.value[e], 1)
     measure(parts, group)
@@ -264,7 +264,7 @@ def is_pillar(parts, group, value):
     """Whether a value is a pillar of a group."""
     first, last = parts.starts[group], parts.starts[group + 1]
     e = first + np.searchsorted(parts.value[first:last], value)
-    return e < last and parts.value[e] == value and parts.held[e] == parts.height[group]
+    return e < last and parts.value[e] == value and parts.counts[e] == parts.height[group]
 
 
 @njit(cache=True)
@@ -297,17 +297,17 @@ def cover(parts, residue, begin):
     """
     open_ = np.sort(residue.top[: residue.sums[TOP]])
     chosen = np.empty(open_.size, np.int64)
-    found = 0
+    size = 0
     while open_.size > 0:
         group = covering(parts, open_, begin[open_[0]])
         if group < 0:
             return chosen[:0]
         begin[open_[0]] = group
-        chosen[found] = group
-        found += 1
+        chosen[size] = group
+        size += 1
         still = np.array([is_pillar(parts, group, value) for value in open_])
         open_ = open_[still]
-    return chosen[:found]
+    return chosen[:size]
 
 
 @njit(cache=True)
@@ -341,7 +341,7 @@ def move_whole(parts, residue, wish):
 
 @njit(cache=True)
 def three_phases(parts, residue, lines, begin, wish):
-    """Move rows to the residue, in `parts.held`, until every group and the residue are as wished."""
+    """Move rows to the residue, in `parts.counts`, until every group and the residue are as wished."""
     for group in range(parts.size.size):
         measure(parts, group)
         level(parts, residue, group, wish)

@@ -1,4 +1,4 @@
-"""Choosing rows to leave out until no value of any attribute fills more than its share of what is kept."""
+"""Choosing rows to suppress until no value of any attribute fills more than its share of what is kept."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def trim(values, size, ls, starts, holders):
         if worst < 0:
             return
         able[:] = 0
-        mine = holders[starts[worst] : starts[worst + 1]]
-        for bucket in mine:
+        worst_holders = holders[starts[worst] : starts[worst + 1]]
+        for bucket in worst_holders:
             score[bucket] = 0
             for a in range(attributes):
                 value = values[bucket, a]
@@ -55,7 +55,7 @@ def trim(values, size, ls, starts, holders):
             wanted -= able[least]
             least -= 1
         seen, given = 0, 0
-        for bucket in mine:
+        for bucket in worst_holders:
             gives = 0
             if score[bucket] > least:
                 gives = (size[bucket] + 1) // 2

@@ -17,17 +17,17 @@ def _mixed(word, other):
 
 @njit(cache=True)
 def _equal(points, rules, a, b):
-    """Whether two rows have equal quasi values, equal sensitive values and one person."""
+    """Whether two rows have equal quasi-identifiers, equal sensitive values and one person."""
     for j in range(points.shape[1]):
         if points[a, j] != points[b, j]:
             return False
     for i in range(rules.caps.size):
-        if rules.secrets[i, a] != rules.secrets[i, b]:
+        if rules.sensitive[i, a] != rules.sensitive[i, b]:
             return False
     return rules.person.size == 0 or rules.person[a] == rules.person[b]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def next_twins(points, rules):
     """The next row that is equal to each row, or NO_TWIN."""
     rows = points.shape[0]
@@ -42,7 +42,7 @@ def next_twins(points, rules):
         for j in range(bits.shape[1]):
             word = _mixed(word, bits[row, j])
         for a in range(rules.caps.size):
-            word = _mixed(word, np.uint64(rules.secrets[a, row]))
+            word = _mixed(word, np.uint64(rules.sensitive[a, row]))
         place = np.int64(word & np.uint64(room - 1))
         while last[place] != NO_TWIN and not _equal(points, rules, last[place], row):
             place = (place + 1) & (room - 1)

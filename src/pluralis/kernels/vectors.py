@@ -1,7 +1,7 @@
 """Rows by the sensitive values they hold, and the first row of least penalty among them.
 
 Rows are numbered in drawn order. A *vector* is a combination of sensitive values that some row holds; vectors are
-numbered in order of their values, the primary one first, so that those of a bucket are neighbours. The rows of a
+numbered in order of their values, the primary one first, so that those of a bucket are neighbors. The rows of a
 vector wait in drawn order, and the first of them stands for all: the others differ from it in nothing that counts.
 
 A tree over the vectors finds the row. Each node knows the first waiting row below it, and for each attribute the
@@ -49,7 +49,7 @@ class Tree(NamedTuple):
     root: np.ndarray  # int64[bucket]
 
 
-class Held(NamedTuple):
+class Composition(NamedTuple):
     """What the group under construction holds, and what the next row's values cost.
 
     The values of all attributes stand one after the other: those of attribute a from offset[a] on.
@@ -124,11 +124,11 @@ def waiting(kinds, values, buckets):
 @njit(cache=True)
 def head(vectors, vector):
     """The first waiting row of a vector."""
-    at, end = vectors.cursor[vector], vectors.alike.starts[vector + 1]
-    while at < end and vectors.taken[vectors.alike.rows[at]]:
-        at += 1
-    vectors.cursor[vector] = at
-    return vectors.alike.rows[at] if at < end else NOBODY
+    position, end = vectors.cursor[vector], vectors.alike.starts[vector + 1]
+    while position < end and vectors.taken[vectors.alike.rows[position]]:
+        position += 1
+    vectors.cursor[vector] = position
+    return vectors.alike.rows[position] if position < end else NOBODY
 
 
 @njit(cache=True)
@@ -214,19 +214,19 @@ def _learn(tree, leaf, first):
 
 
 @njit(cache=True)
-def penalty(held, values):
+def penalty(composition, values):
     """P(t, G) of Definition 5 for a row that holds these values; FORBIDDEN or more where it may not join."""
     total = 0
     for a in range(values.size):
         if values[a] != MIXED:
-            total += held.lack[a, held.state[held.offset[a] + values[a]]]
+            total += composition.lack[a, composition.state[composition.offset[a] + values[a]]]
     return total
 
 
-def nothing_held(sizes, ls, common):
+def empty_composition(sizes, ls, common):
     """A group without rows, of attributes with so many values; no value should fill more than 1/l_i of its l rows."""
     attributes, values = len(sizes), sum(sizes)
-    return Held(
+    return Composition(
         state=np.append(np.full(values, NEW, np.int64), HELD),
         times=np.zeros(values, np.int64),
         common=common,
@@ -244,66 +244,66 @@ def nothing_held(sizes, ls, common):
 
 
 @njit(cache=True)
-def nobody(held):
+def nobody(composition):
     """The place in `state` of a bucket of which no row can be taken."""
-    return held.state.size - 1
+    return composition.state.size - 1
 
 
 @njit(cache=True)
-def begin(held):
+def clear(composition):
     """Nothing is held yet, so nothing can be repeated."""
-    for value in held.marked[: held.marks[0]]:
-        held.state[value] = NEW
-    held.marks[0] = 0
-    held.values[:], held.enough[:], held.full[:] = 0, 0, 0
-    for a in range(held.ls.size):
-        _set_costs(held, a)
+    for value in composition.marked[: composition.marks[0]]:
+        composition.state[value] = NEW
+    composition.marks[0] = 0
+    composition.values[:], composition.enough[:], composition.full[:] = 0, 0, 0
+    for a in range(composition.ls.size):
+        _set_costs(composition, a)
 
 
 @njit(cache=True)
-def hold(held, values):
+def add_values(composition, values):
     """The group holds these values too."""
-    for a in range(held.ls.size):
-        value = held.offset[a] + values[a]
-        if held.state[value] == NEW:
-            held.marked[held.marks[0]] = value
-            held.marks[0] += 1
-            held.times[value] = 0
-            held.values[a] += 1
-            held.enough[a] += held.common[value]
-            held.state[value] = HELD
-        held.times[value] += 1
-        if held.times[value] == held.most[a]:
-            held.state[value] = FULL
-            held.full[a] += 1
-        _set_costs(held, a)
+    for a in range(composition.ls.size):
+        value = composition.offset[a] + values[a]
+        if composition.state[value] == NEW:
+            composition.marked[composition.marks[0]] = value
+            composition.marks[0] += 1
+            composition.times[value] = 0
+            composition.values[a] += 1
+            composition.enough[a] += composition.common[value]
+            composition.state[value] = HELD
+        composition.times[value] += 1
+        if composition.times[value] == composition.most[a]:
+            composition.state[value] = FULL
+            composition.full[a] += 1
+        _set_costs(composition, a)
 
 
 @njit(cache=True)
-def _set_costs(held, a):
+def _set_costs(composition, a):
     """What each state of a value costs, after the group has changed."""
-    again = FORBIDDEN if a == 0 else max(held.ls[a] - held.values[a], 0)
-    held.lack[a, HELD] = held.lack[a, FULL] = again
-    held.price[a, NEW] = held.enough[a] >= held.ls[a]
-    held.price[a, HELD], held.price[a, FULL] = LACKED * again, LACKED * again + 1
+    again = FORBIDDEN if a == 0 else max(composition.ls[a] - composition.values[a], 0)
+    composition.lack[a, HELD] = composition.lack[a, FULL] = again
+    composition.price[a, NEW] = composition.enough[a] >= composition.ls[a]
+    composition.price[a, HELD], composition.price[a, FULL] = LACKED * again, LACKED * again + 1
 
 
 @njit(cache=True)
-def lowest_price(held):
+def lowest_price(composition):
     """What no row can fall below: an attribute costs 1 where all held values are FULL and a NEW one is one too many."""
     total = 0
-    for a in range(1, held.ls.size):
-        total += held.full[a] == held.values[a] and held.enough[a] >= held.ls[a]
+    for a in range(1, composition.ls.size):
+        total += composition.full[a] == composition.values[a] and composition.enough[a] >= composition.ls[a]
     return total
 
 
 @njit(cache=True)
-def least(vectors, tree, held, root, stack, best):
+def least(vectors, tree, composition, root, stack, best):
     """(penalty, row, vector) of the first row of least penalty below `root`, if it comes before `best`.
 
     Nodes learn of taken rows when a search comes by, not before: a row too early in `first` is still a bound.
     """
-    cost, row, found = best
+    cost, row, best_vector = best
     top = 0
     stack[0] = root
     while top >= 0:
@@ -312,7 +312,7 @@ def least(vectors, tree, held, root, stack, best):
         first = tree.first[node]
         if first == NOBODY or (cost == 0 and first >= row):
             continue
-        bound = penalty(held, tree.shared[node])
+        bound = penalty(composition, tree.shared[node])
         if bound > cost or (bound == cost and first >= row):
             continue
         left = tree.left[node]
@@ -327,8 +327,8 @@ def least(vectors, tree, held, root, stack, best):
             first = head(vectors, vector)
             earliest = min(earliest, first)
             if first != NOBODY:
-                paid = penalty(held, vectors.values[vector])
+                paid = penalty(composition, vectors.values[vector])
                 if paid < cost or (paid == cost and first < row):
-                    cost, row, found = paid, first, vector
+                    cost, row, best_vector = paid, first, vector
         _learn(tree, node, earliest)
-    return cost, row, found
+    return cost, row, best_vector

@@ -5,7 +5,7 @@ that steps near the root, which lose most, count most. A label at level q loses 
 steps from h to q / the weight of all steps. The distortion of a table is the sum over its cells.
 
 A set without a tree is its root: two levels. An interval without a tree lies at the lowest level of the automatic
-ladder (hierarchy.py) at which one interval covers it.
+ladder (hierarchy.py) at which one interval covers it; ordered values are numbered for that.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pluralis.release.manifest import ColumnInfo
 from pluralis.release.original import original_values
 from pluralis.release.release import Release
 from pluralis.table.hierarchies import automatic_nodes
-from pluralis.table.labels import ALL, interval_ends
+from pluralis.table.labels import ALL, OrderedDomain, interval_ends
 
 
 def distortion(release: Release, original: pl.DataFrame) -> float:
-    """The distortion of the generalised columns of a release."""
+    """The distortion of the generalized columns of a release."""
     total = 0.0
     for info in release.manifest.tables:
         for column in info.named("quasi"):
@@ -39,6 +39,10 @@ def label_distances(labels: pl.Series, column: ColumnInfo, values: pl.Series) ->
     """How far each label lies above the leaves. `values` holds the domain of a number."""
     if column.hierarchy is None and column.type == "number":
         return _interval_distances(labels, values)
+    if column.ordered:
+        domain = OrderedDomain([str(value) for value in column.domain or () if value is not None])
+        places = pl.Series(range(len(domain.values)), dtype=pl.Int64)
+        return _distances(domain.ends(labels), places) if places.len() else [0.0] * labels.len()
     if column.hierarchy is None:
         return [float(label is not None and (label == ALL or label.startswith("{"))) for label in labels.to_list()]
     height = max(map(len, column.hierarchy))  # lines of a tree whose leaves lie at different depths differ in length
@@ -56,8 +60,12 @@ def _interval_distances(labels: pl.Series, values: pl.Series) -> list[float]:
     numbers = values.unique().drop_nulls().sort()
     if not numbers.len():
         return [0.0] * labels.len()
+    return _distances(interval_ends(labels, (numbers[0], numbers[-1])), numbers)
+
+
+def _distances(ends: pl.DataFrame, numbers: pl.Series) -> list[float]:
+    """How far intervals lie above the numbers of a domain, which stand in order."""
     nodes = automatic_nodes(numbers.to_numpy())
-    ends = interval_ends(labels, (numbers[0], numbers[-1]))
     missing = ends["low"].is_null().to_numpy()
     low, high = (ends[name].fill_null(numbers[0]).to_numpy() for name in ("low", "high"))
     first = np.searchsorted(numbers.to_numpy(), low, "left")

@@ -6,6 +6,8 @@ the release and nothing else.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,11 +15,14 @@ import numpy as np
 import polars as pl
 
 from pluralis.release.manifest import ColumnInfo
-from pluralis.table.labels import ALL, interval_ends, is_binned, number_text, read_set
+from pluralis.table.bands import read_band
+from pluralis.table.labels import ALL, OrderedDomain, interval_ends, is_binned, number_text, read_set
 
 BINS = 20
 SHOWN = 12
+SHOWN_IN_ORDER = 30
 _NONE = "(missing)"
+_COUNT = re.compile(r"\s*\d{1,3}\s*")
 
 
 @dataclass(frozen=True)
@@ -96,17 +101,34 @@ def _by_name(column: ColumnInfo, after: dict[str, float], original: pl.Series) -
     before = {name or _NONE: count / original.len() for name, count in original.value_counts(name="\0rows").iter_rows()}
     names = sorted(set(before) | set(after), key=lambda name: (-before.get(name, 0.0), name))
     distance = 0.5 * sum(abs(before.get(name, 0.0) - after.get(name, 0.0)) for name in names)
-    shown, rest = names[:SHOWN], names[SHOWN:]
-    if is_binned(column.domain):
+    most = SHOWN_IN_ORDER if column.ordered else SHOWN
+    shown, rest = names[:most], names[most:]
+    if column.ordered or is_binned(column.domain):
         order = {value: i for i, value in enumerate(column.domain or ())}
-        shown.sort(key=lambda name: order.get(name, -1))
+        shown.sort(key=lambda name: order.get(name, len(order) if column.ordered else -1))
+    elif all(_begins(name) is not None for name in shown if name != _NONE):
+        shown.sort(key=lambda name: (name != _NONE, _begins(name) or (0.0, 0)))
 
-    def shares(of: dict[str, float]) -> tuple[float, ...]:
-        rare = [sum(of.get(name, 0.0) for name in rest)] if rest else []
-        return (*(of.get(name, 0.0) for name in shown), *rare)
+    def shares(counts: dict[str, float]) -> tuple[float, ...]:
+        rare = [sum(counts.get(name, 0.0) for name in rest)] if rest else []
+        return (*(counts.get(name, 0.0) for name in shown), *rare)
 
     values = (*shown, *(["others"] if rest else []))
     return Distribution(column.name, column.role, values, shares(before), shares(after), distance)
+
+
+def _begins(name: str) -> tuple[float, int] | None:
+    """Where a band of numbers begins, one without a lower end before others; None for a text that is no band.
+
+    >>> sorted(["65+", "<1 year", "[10-20)", "1 to 9"], key=_begins)
+    ['<1 year', '1 to 9', '[10-20)', '65+']
+    >>> _begins("11201"), _begins("type 2"), _begins("250.83")
+    (None, None, None)
+    """
+    band = read_band(name)
+    if band is None or (band.low == band.high and not _COUNT.fullmatch(name)):
+        return None
+    return (band.high, -1) if math.isinf(band.low) else (band.low, 0)
 
 
 def _leaves_of(column: ColumnInfo) -> dict[str, list[str]]:
@@ -125,5 +147,9 @@ def _members(label: str | None, column: ColumnInfo, leaves: dict[str, list[str]]
         return [label]
     if label == ALL:
         return domain
+    if column.ordered and not column.exact:
+        ordered = OrderedDomain([str(value) for value in column.domain or () if value is not None])
+        low, high = ordered.places(label)
+        return list(ordered.values[low : high + 1])
     members = leaves[label] if label in leaves else [value or _NONE for value in read_set(label)]
     return [member for member in members if member in domain] or members

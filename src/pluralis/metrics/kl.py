@@ -1,14 +1,14 @@
 """KL divergence between the original and what a release lets an analyst believe (Decomposition paper, section 6).
 
-A point is a row of all quasi and sensitive attributes. The original gives it the share p1 of its rows. A release gives
-it p2 = (1/n) times the sum, over the published rows that could be it, of how likely each is to be it. KL = sum of
-p1 log(p1 / p2), in nats: 0 where nothing was lost.
+A point is a row of all quasi-identifiers and sensitive attributes. The original gives it the share p1 of its rows. A
+release gives it p2 = (1/n) times the sum, over the published rows that could be it, of how likely each is to be it. KL
+= sum of p1 log(p1 / p2), in nats: 0 where nothing was lost.
 
-How likely a published row is to be the point: it has the quasi values or not; its sensitive values have the shares of
-its group; those that do not stand side by side are independent, and the values of a set are equally likely.
+How likely a published row is to be the point: it has the quasi-identifiers or not; its sensitive values have the shares
+of its group; those that do not stand side by side are independent, and the values of a set are equally likely.
 
-For d attributes in sets of l_1 … l_d values, and people who all differ in their quasi values, KL is log of the product
-of the l_i: each person's own values are one combination of so many.
+For d attributes in sets of l_1 … l_d values, and people who all differ in their quasi-identifiers, KL is log of the
+product of the l_i: each person's own values are one combination of so many.
 
 Of several subtables (`multi`) an analyst believes the likeliest table, their product over what they share. Then KL is
 the sum of what each subtable gives, less the entropies of what they share and of the original (decomposable.py).
@@ -32,7 +32,7 @@ from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import original_values
 from pluralis.release.release import GROUP, Release
 from pluralis.release.subtables import Subtable, subtables
-from pluralis.table.dictionaries import is_text, spelled_out
+from pluralis.table.dictionaries import decode, is_text
 from pluralis.table.labels import number_texts
 
 MOST = 300_000  # rows for which it is worked out
@@ -45,12 +45,12 @@ Sizes = npt.NDArray[np.int64]
 
 
 def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
-    """KL divergence in nats; None where rows were left out, quasi values are generalised, or the table is large.
+    """KL divergence in nats; None where rows were suppressed, quasi-identifiers are generalized, or the table is large.
 
     None, too, where subtables share columns in circles, so that there is no closed form.
     """
     manifest = release.manifest
-    if release.kind == "multi":
+    if release.traits.has_subtables:
         return _of_subtables(release, original)
     quasi = next(info for info in manifest.tables if info.named("quasi") or info.named("group"))
     exact = all(column.exact for column in quasi.named("quasi"))
@@ -61,13 +61,13 @@ def kl_divergence(release: Release, original: pl.DataFrame) -> float | None:
         (original_values(original, column, manifest, in_codes=True), rows[column.name])
         for column in quasi.named("quasi")
     )
-    group = pl.Series(np.arange(rows.height)) if release.kind == "candidates" else rows[GROUP]
+    group = pl.Series(np.arange(rows.height)) if release.traits.lists_values else rows[GROUP]
 
     def hidden(name: str) -> pl.Series:
         return original_values(original, _column(name, manifest), manifest, in_codes=True)
 
-    told, points = _told(rows.height, shown, hidden, group, _shares(release))
-    return told - entropy(points)
+    expected, points = _shares_of_points(rows.height, shown, hidden, group, _shares(release))
+    return expected - entropy(points)
 
 
 def _shares(release: Release) -> Iterator[tuple[pl.DataFrame, list[str]]]:
@@ -104,7 +104,7 @@ def _column(name: str, manifest: Manifest) -> ColumnInfo:
         for column in info.named("sensitive"):
             if column.attribute == name:
                 return column.model_copy(update={"name": name})
-    return ColumnInfo.model_validate(manifest.parameters["domains"][name])
+    return manifest.parameters.domains[name]
 
 
 # several subtables ------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def _of_subtables(release: Release, original: pl.DataFrame) -> float | None:
     parts = subtables(release)
     if original.height > MOST_OF_SUBTABLES or original.height != release.manifest.rows:
         return None
-    if any(part.kind == "generalized" for part in parts):
+    if any(part.release.traits.generalizes for part in parts):
         return None
     names = list(dict.fromkeys(name for part in parts for name in part.attributes))
     bit = {name: 1 << i for i, name in enumerate(names)}
@@ -123,9 +123,9 @@ def _of_subtables(release: Release, original: pl.DataFrame) -> float | None:
         return None
     infos = attributes_of(release)
     true = {name: original_values(original, infos[name], release.manifest, in_codes=True) for name in names}
-    told = sum(_of_subtable(part, true) for part in parts)
+    expected = sum(_of_subtable(part, true) for part in parts)
     shared = (_entropy([true[name] for name in names if edge.shared & bit[name]]) for edge in edges)
-    return float(told - sum(shared) - _entropy(list(true.values())))
+    return float(expected - sum(shared) - _entropy(list(true.values())))
 
 
 def _sum(bit: dict[str, int], names: Sequence[str]) -> int:
@@ -136,13 +136,13 @@ def _of_subtable(part: Subtable, true: dict[str, pl.Series]) -> float:
     rows = part.release.tables[part.rows.name]
     shown = [(true[name], rows[name]) for name in part.attributes if name not in part.protects]
     group, parts = (rows[GROUP], _shares(part.release)) if part.protects else (None, iter(()))
-    return _told(rows.height, shown, true.__getitem__, group, parts)[0]
+    return _shares_of_points(rows.height, shown, true.__getitem__, group, parts)[0]
 
 
 # what tables say of the rows of the original ----------------------------------------------------------------------
 
 
-def _told(
+def _shares_of_points(
     rows: int,
     shown: Iterable[tuple[pl.Series, pl.Series]],
     hidden: Callable[[str], pl.Series],
@@ -155,8 +155,8 @@ def _told(
     of which groups tell in `parts`, and `group` is that of every row of the release.
     """
     both, count = _classes(2 * rows, shown)
-    mine, theirs = both[:rows], both[rows:]
-    sizes = np.bincount(mine, minlength=count)
+    classes, theirs = both[:rows], both[rows:]
+    sizes = np.bincount(classes, minlength=count)
     if not np.array_equal(sizes, np.bincount(theirs, minlength=count)):
         raise ReleaseError(NOT_ITS_ORIGINAL)
     if group is None:
@@ -164,7 +164,7 @@ def _told(
     groups = np.unique(group.to_numpy())
     of_place = np.searchsorted(groups, group.to_numpy()[np.argsort(theirs, kind="stable")]).astype(np.int32)
     begins = np.concatenate([[0], np.cumsum(sizes)])  # rows of a class stand in the same places in both
-    points, codes, tables = mine, [], []
+    points, codes, tables = classes, [], []
     for frame, names in parts:
         coded, size = _classes(rows + frame.height, ((hidden(name), frame[name]) for name in names))
         points, count = refined(points, count, coded[:rows], size)
@@ -172,10 +172,10 @@ def _told(
         codes.append(coded[:rows])
         tables.append((np.searchsorted(of_entry, np.arange(groups.size + 1)), coded[rows:], frame[_WEIGHT].to_numpy()))
     if len(tables) == 1:
-        by_class = codes[0][np.argsort(mine, kind="stable")]
+        by_class = codes[0][np.argsort(classes, kind="stable")]
         total = log_likelihood(np.arange(rows), begins, by_class, of_place, *tables[0], np.zeros(size))
     else:
-        by_point = np.stack(codes)[:, np.lexsort((points, mine))]
+        by_point = np.stack(codes)[:, np.lexsort((points, classes))]
         firsts = np.cumsum([0] + [values.size for _, values, _ in tables[:-1]])
         starts = np.stack([starts + first for (starts, _, _), first in zip(tables, firsts, strict=True)])
         values, shares = (np.concatenate([table[i] for table in tables]) for i in (1, 2))
@@ -209,13 +209,14 @@ def _numbers(pieces: Sequence[pl.Series]) -> tuple[Codes, int]:
         places = [np.searchsorted(different, piece.to_numpy()).astype(np.int32) for piece in pieces]
         return np.concatenate(places), different.size
     own = [piece.unique().drop_nulls() for piece in pieces]
-    texts = [spelled_out(values) if is_text(values.dtype) else number_texts(values) for values in own]
+    texts = [decode(values) if is_text(values.dtype) else number_texts(values) for values in own]
     kind = pl.Enum(pl.concat(texts).unique().sort())
     coded = []
     for piece, values, text in zip(pieces, own, texts, strict=True):
         if is_text(piece.dtype):
             coded.append(piece.cast(kind).to_physical().cast(pl.Int32))
         else:
-            coded.append(piece.replace_strict(values, text.cast(kind).to_physical(), return_dtype=pl.Int32))
+            codes = piece.replace_strict(values, text.cast(kind).to_physical(), return_dtype=pl.Int32)
+            coded.append(codes.cast(pl.Int32))  # also of no values
     size = kind.categories.len()
     return pl.concat(coded).fill_null(size).to_numpy(), size + 1

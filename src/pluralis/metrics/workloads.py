@@ -1,9 +1,9 @@
 """How well a release answers questions: random counts, their errors, and how often intervals hold the truth.
 
-A query of the workloads has conditions on `dimensions` random quasi attributes and on the sensitive one. How many
+A query of the workloads has conditions on `dimensions` random quasi-identifiers and on the sensitive one. How many
 values each condition allows follows from how selective the query should be: of an attribute of |A| values
 b = ⌈|A| · s^(1 / (dimensions + 1))⌉ (Randomized Addition, eq. 20, after Anatomy), or ⌈|A| · part⌉. The queries of
-Versatile Publishing are of that kind, and privilege no attribute (`secret` is None).
+Versatile Publishing are of that kind, and privilege no attribute (`sensitive` is None).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import polars as pl
 from pluralis.errors import InputError
 from pluralis.estimate import count
 from pluralis.estimate.conditions import All, Check, Condition, Joined, Not, Value
+from pluralis.estimate.language import Query, resolve
 from pluralis.release.attributes import attributes_of
 from pluralis.release.original import original_values
 from pluralis.release.release import Release
@@ -58,7 +59,7 @@ def papers_squared_error(m: int, l: int, rows: int) -> float:
 
 def workload(
     values: Mapping[str, Sequence[Value]],
-    secret: str | None,
+    sensitive: str | None,
     *,
     queries: int = 1_000,
     dimensions: int = 3,
@@ -66,7 +67,7 @@ def workload(
     part: float | None = None,
     seed: int = 0,
 ) -> list[Condition]:
-    """Random queries on `secret`, if there is one, and `dimensions` of the others, whose different values are given.
+    """Random queries on `sensitive`, if there is one, and `dimensions` of the others, whose different values are given.
 
     >>> for query in workload({"sex": ["f", "m"], "job": ["a", "b", "c"]}, "job", queries=2, dimensions=1):
     ...     print(query)
@@ -75,17 +76,17 @@ def workload(
     >>> print(workload({"sex": ["f", "m"], "job": ["a", "b", "c"]}, None, queries=1, dimensions=2, part=0.5)[0])
     sex IN ('m') AND job IN ('a', 'c')
     """
-    others = [name for name in values if name != secret]
+    others = [name for name in values if name != sensitive]
     if not 1 <= dimensions <= len(others):
-        kind = "attributes" if secret is None else "quasi attributes"
+        kind = "attributes" if sensitive is None else "quasi-identifiers"
         raise InputError(f"A query can ask about 1 to {len(others)} {kind} here, not {dimensions}.")
-    share = part if part is not None else (selectivity or 1.0) ** (1 / (dimensions + (secret is not None)))
+    share = part if part is not None else (selectivity or 1.0) ** (1 / (dimensions + (sensitive is not None)))
     if not 0 < share <= 1:
         raise InputError("The selectivity of queries, or the part of values they name, lies between 0 and 1.")
     rng = np.random.default_rng(seed)
     asked: list[Condition] = []
     for _ in range(queries):
-        names = rng.choice(others, dimensions, replace=False).tolist() + ([] if secret is None else [secret])
+        names = rng.choice(others, dimensions, replace=False).tolist() + ([] if sensitive is None else [sensitive])
         asked.append(All(tuple(Check(name, "IN", _some(values[name], share, rng)) for name in names)))
     return asked
 
@@ -113,23 +114,60 @@ class Answers:
 def answers(
     release: Release, original: pl.DataFrame, queries: Iterable[Condition], *, confidence: float = 0.95
 ) -> Answers:
-    """Ask a release, and compare with the original, which must be the whole of it: rows left out count as errors."""
+    """Ask a release, and compare with the original, which must be the whole of it: suppressed rows count as errors."""
     infos = attributes_of(release)
     asked = list(queries)
+    resolved = [_resolved(query, release) for query in asked]
+    for check in (check for query in resolved for check in query.checks):
+        if infos[check.attribute].ordered and any(not isinstance(value, str) for value in check.values):
+            raise InputError(
+                f"{check}: the original's {check.attribute!r} is known in bands, so nobody can tell the true count. "
+                "Ask about the bands."
+            )
     named = dict.fromkeys(name for query in asked for name in query.attributes)
     true = pl.DataFrame({name: original_values(original, infos[name], release.manifest) for name in named})
-    truths = true.select(expression(query).sum().alias(str(i)) for i, query in enumerate(asked)).row(0) if asked else ()
+    truths = (
+        true.select(expression(query).sum().alias(str(i)) for i, query in enumerate(resolved)).row(0) if asked else ()
+    )
     errors, inside, bases = [], [], dict[str, int]()
     for query, truth in zip(asked, truths, strict=True):
-        found = count(release, query, confidence=confidence)
-        bases[found.basis] = bases.get(found.basis, 0) + 1
-        inside.append(found.low - 1e-9 <= truth <= found.high + 1e-9)
+        estimate = count(release, query, confidence=confidence)
+        bases[estimate.basis] = bases.get(estimate.basis, 0) + 1
+        inside.append(estimate.low - 1e-9 <= truth <= estimate.high + 1e-9)
         if truth:
-            errors.append(abs(found.value - truth) / truth)
+            errors.append(abs(estimate.value - truth) / truth)
     if not errors:
         raise InputError("No row of the original passes any of the queries. Ask less selective ones.")
     mean, median = float(np.mean(errors)), float(np.median(errors))
     return Answers(len(asked), mean, median, float(np.mean(inside)), confidence, bases)
+
+
+def association_error(
+    release: Release, original: pl.DataFrame, pairs: Iterable[tuple[str, str]], *, queries: int, selectivity: float
+) -> float:
+    """How far counts of two attributes together are off, in proportion to the true ones; the mean over pairs.
+
+    Errors are summed before they are divided, so that pairs of values that hardly anybody has count for little.
+    """
+    infos, errors = attributes_of(release), []
+    for pair in pairs:
+        true = pl.DataFrame({name: original_values(original, infos[name], release.manifest) for name in pair})
+        values = {name: true[name].drop_nulls().unique().sort().to_list() for name in pair}
+        if not all(values.values()):
+            continue
+        asked = workload(values, pair[1], queries=queries, dimensions=1, selectivity=selectivity)
+        truths = true.select(expression(query).sum().alias(str(i)) for i, query in enumerate(asked)).row(0)
+        off = [abs(count(release, query).value - truth) for query, truth in zip(asked, truths, strict=True)]
+        if total := sum(truths):
+            errors.append(sum(off) / total)
+    return float(np.mean(errors)) if errors else 0.0
+
+
+def _resolved(query: Condition, release: Release) -> Condition:
+    """A query in the release's own spelling, ordered values as lists of those that are asked about."""
+    where = resolve(Query(query), release).where
+    assert where is not None
+    return where
 
 
 def answers_of(
@@ -137,27 +175,28 @@ def answers_of(
 ) -> dict[str, Answers]:
     """How a release answers random queries on each of its sensitive attributes.
 
-    The others in a query are quasi and plain attributes; where rules say what is protected from what, all others.
+    The others in a query are quasi-identifiers and plain attributes; where rules say what is protected from what, all
+    others.
     """
     infos = attributes_of(release)
-    secrets = sorted(release.manifest.parameters.get("l", {}))
-    if not secrets:
+    attributes = sorted(release.manifest.parameters.l)
+    if not attributes:
         raise InputError("The release has no sensitive attribute to ask about.")
-    found = {}
-    for secret in secrets:
-        roles = ("quasi", "plain", "sensitive") if release.kind == "multi" else ("quasi", "plain")
-        names = [name for name, info in infos.items() if info.role in roles or name == secret]
+    results = {}
+    for attribute in attributes:
+        roles = ("quasi", "plain", "sensitive") if release.traits.has_subtables else ("quasi", "plain")
+        names = [name for name, info in infos.items() if info.role in roles or name == attribute]
         true = {name: original_values(original, infos[name], release.manifest) for name in names}
         values = {name: column.drop_nulls().unique().sort().to_list() for name, column in true.items()}
         asked = workload(
             {name: some for name, some in values.items() if some},
-            secret,
+            attribute,
             queries=queries,
             dimensions=min(dimensions, len(values) - 1),
             selectivity=selectivity,
         )
-        found[secret] = answers(release, original, asked)
-    return found
+        results[attribute] = answers(release, original, asked)
+    return results
 
 
 def expression(condition: Condition) -> pl.Expr:
@@ -166,6 +205,11 @@ def expression(condition: Condition) -> pl.Expr:
     >>> frame = pl.DataFrame({"age": [20, 30, None]})
     >>> frame.select(expression(Not(Check("age", ">", (25,))))).to_series().to_list()
     [True, False, False]
+    >>> frame.select(expression(Check("age", "IN", (20, 29.5)))).to_series().to_list()
+    [True, False, False]
+    >>> large = pl.DataFrame({"id": [2**53, 2**53 + 1]})
+    >>> large.select(expression(Check("id", "IN", (1, 2**53 + 1)))).to_series().to_list()
+    [False, True]
     """
     return _known(condition).fill_null(False)
 
@@ -177,7 +221,7 @@ def _known(condition: Condition) -> pl.Expr:
         if condition.comparison == "IS NULL":
             return column.is_null()
         if condition.comparison == "IN":
-            return column.is_in(list(values))
+            return _one_of(column, values)
         if condition.comparison == "BETWEEN":
             return column.is_between(values[0], values[1])
         return _COMPARED[condition.comparison](column, pl.lit(values[0]))
@@ -188,6 +232,18 @@ def _known(condition: Condition) -> pl.Expr:
     return reduce(and_ if isinstance(condition, All) else or_, parts)
 
 
+def _one_of(column: pl.Expr, values: Sequence[Value]) -> pl.Expr:
+    """Whether a column holds one of the values: in one look-up each of texts and of numbers, however many there are."""
+    texts = [value for value in values if isinstance(value, str)]
+    exact = [float(value) for value in values if not isinstance(value, str) and abs(value) < _WHOLE]
+    large = [value for value in values if not isinstance(value, str) and not abs(value) < _WHOLE]
+    parts = [column.is_in(texts)] if texts else []
+    parts += [column.cast(pl.Float64).is_in(exact)] if exact else []
+    parts += [column.eq(pl.lit(value)) for value in large]
+    return reduce(or_, parts) if parts else column != column
+
+
+_WHOLE = 2**53  # below it every whole number is a Float64 of its own
 _COMPARED = {
     "=": pl.Expr.eq,
     "!=": pl.Expr.ne,

@@ -1,144 +1,223 @@
 """The policy: which columns are what, and the rules that a release must keep.
 
 A rule `age, sex -> disease : l=4` says: whoever knows age and sex must not guess disease with more than 1/4.
-Roles are shorthand for rules: every sensitive attribute is protected from whoever knows all quasi attributes. So are
+Roles are shorthand for rules: every sensitive attribute is protected from whoever knows all quasi-identifiers. So are
 adversaries: whoever knows what they know must not learn any protected attribute. `in_force` has them all, as rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Any, Literal
 
 import yaml
-from pydantic import (
-    Field,
-    PrivateAttr,
-    ValidationError,
-    ValidationInfo,
-    WithJsonSchema,
-    field_serializer,
-    field_validator,
-    model_validator,
-)
+from pydantic import ConfigDict, PrivateAttr, ValidationError
 
+from pluralis.display.objects import Columns, Shown
 from pluralis.errors import PolicyError, did_you_mean
-from pluralis.policy.attributes import Attribute, Role, Strict, Whole
-from pluralis.policy.rules import Dependency, Pointed, Rule, closure, expanded, irreducible
-from pluralis.policy.strict_yaml import Document, Place, parse_document, read_document
-
-RESERVED = {"group"}  # columns that a release adds
-
-
-class Adversary(Strict):
-    """Someone who knows these attributes of a person, exactly."""
-
-    knows: Annotated[list[str], Field(min_length=1)]
+from pluralis.policy.attributes import Attribute, Role
+from pluralis.policy.keywords import Names, as_list, keys_by_name, with_publishing, with_roles
+from pluralis.policy.refusals import refusal
+from pluralis.policy.settings import Publishing, Settings
+from pluralis.policy.strict_yaml import Document, Whereabouts, parse_document, read_document
 
 
-class Publishing(Strict):
-    """Which method, and how."""
+class Policy(Shown, Settings):
+    """What may be published, and what must not be learned.
 
-    method: str = "bsgi"
-    variant: Literal["hardened", "paper"] = "hardened"
-    options: dict[str, Any] = Field(default_factory=dict)
-    suppress: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    In Python a policy is made of keywords, as here, or of what a policy file holds, by `read`, `parse` or `from_dict`.
+    The first six keywords and `folder` are shorthand, which a policy file does not have; the others are the keys of
+    one, and docs/policy.md describes them.
 
+    Parameters
+    ----------
+    quasi : list of str, or dict
+        The quasi-identifiers: what an adversary may know. A dict gives keys of an attribute to each:
+        ``{"age": {"type": "number"}, "zip": {"hierarchy": {"mask": "right"}}}``.
+    sensitive : dict
+        The sensitive attributes with their l, or with several keys: ``{"disease": 4, "pay": {"l": 3, "bin": 500,
+        "type": "number"}}``.
+    plain, identifier : list of str, or dict
+        Columns that are published as they are, and columns that are not published.
+    method, variant, suppress, options
+        The keys under `publish`.
+    folder : str or Path
+        Where hierarchy files are looked for.
+    version, attributes, others, person, missing, k, rules, adversaries, dependencies, coincidences, publish, accept
+        The keys of a policy file.
+    republish
+        Another one of them.
 
-class _Fault(ValueError):
-    """A contradiction, and where it stands."""
+    Raises
+    ------
+    PolicyError
+        If something is unknown, missing or contradicts itself.
 
-    def __init__(self, place: Place, message: str, *, pointed: bool = False) -> None:
-        super().__init__(message)
-        self.place, self.pointed = place, pointed
-
-
-class Stated(NamedTuple):
-    """A rule, and where it comes from: `rules`, a role, an adversary or a dependency."""
-
-    rule: Rule
-    origin: str
-
-
-_AsText = WithJsonSchema({"type": ["string", "object"]})
-
-
-def _read_rule(rule: Any) -> Any:
-    # YAML takes the ` : ` of an unquoted rule for a mapping of one key
-    if isinstance(rule, dict) and len(rule) == 1:
-        ((left, right),) = rule.items()
-        if isinstance(right, str) and "->" in left:
-            rule = f"{left} : {right}"
-    return Rule.parse(rule) if isinstance(rule, str) else rule
-
-
-def _read_dependency(line: Any) -> Any:
-    return Dependency.parse(line) if isinstance(line, str) else line
-
-
-def _each(lines: Any, read: Callable[[Any], Any], key: str) -> Any:
-    """Every line read; what cannot be read is a fault of its own line."""
-    if not isinstance(lines, list):
-        return lines
-    found = []
-    for i, line in enumerate(lines):
-        try:
-            found.append(read(line))
-        except ValueError as error:
-            raise _Fault((key, i), str(error), pointed=isinstance(error, Pointed)) from None
-    return found
-
-
-class Policy(Strict):
-    """What may be published, and what must not be learnt.
-
+    Examples
+    --------
+    >>> Policy(quasi=["sex", "zip"], sensitive={"disease": 3}, method="anatomy", others="drop")
+    Policy, method anatomy, other columns dropped
+      disease  sensitive  l=3
+      sex      quasi
+      zip      quasi
     >>> policy = Policy.parse('''
     ... version: 1
     ... attributes:
     ...   age:     {role: quasi, type: number}
     ...   disease: {role: sensitive, l: 3}
     ... ''')
+    >>> policy == Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 3})
+    True
     >>> policy.quasi, policy.sensitive, policy.l("disease")
     (['age'], ['disease'], 3)
     """
 
-    version: Literal[1]
-    attributes: dict[str, Attribute] = Field(default_factory=dict)
-    others: Literal["drop"] | None = None
-    person: str | None = None
-    missing: list[str] = Field(default_factory=lambda: [""])
-    k: Annotated[Whole, Field(ge=2)] | None = None
-    rules: list[Annotated[Rule, _AsText]] = Field(default_factory=list)
-    adversaries: list[Adversary] = Field(default_factory=list)
-    # what an adversary may know of how columns go together; and what the table shows, but nobody could know
-    dependencies: list[Annotated[Dependency, _AsText]] = Field(default_factory=list)
-    coincidences: list[Annotated[Dependency, _AsText]] = Field(default_factory=list)
-    publish: Publishing = Publishing()
-    # releases of a table that changes may be made anew each time, though whoever holds two can intersect them
-    republish: Literal["independent"] | None = None
+    model_config = ConfigDict(
+        json_schema_extra={"description": "What may be published, and what must not be learned. See docs/policy.md."}
+    )
 
     _folder: Path = PrivateAttr(default=Path())
+    _lines: Whereabouts = PrivateAttr(default_factory=Whereabouts)
 
     # reading and writing -------------------------------------------------------------------------------------
 
+    def __init__(
+        self,
+        *,
+        quasi: Names = (),
+        sensitive: Mapping[str, int | Mapping[str, Any]] | None = None,
+        plain: Names = (),
+        identifier: Names = (),
+        method: str | None = None,
+        variant: str | None = None,
+        suppress: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        folder: str | Path = ".",
+        version: int = 1,
+        attributes: Mapping[str, Any] | None = None,
+        others: str | None = None,
+        person: str | None = None,
+        missing: Iterable[str] | None = None,
+        k: int | None = None,
+        rules: Iterable[Any] | None = None,
+        adversaries: Iterable[Any] | None = None,
+        dependencies: Iterable[Any] | None = None,
+        coincidences: Iterable[Any] | None = None,
+        publish: Publishing | Mapping[str, Any] | None = None,
+        republish: str | None = None,
+        accept: str | Iterable[str] | None = None,
+    ) -> None:
+        lists = {"missing": missing, "rules": rules, "adversaries": adversaries, "dependencies": dependencies,
+                 "coincidences": coincidences}  # fmt: skip
+        named = {"quasi": keys_by_name(quasi), "sensitive": keys_by_name(sensitive or {}, "l"),
+                 "plain": keys_by_name(plain), "identifier": keys_by_name(identifier)}  # fmt: skip
+        how = {"method": method, "variant": variant, "suppress": suppress, "options": options}
+        keys = {
+            "attributes": with_roles(dict(attributes or {}), named),
+            "publish": with_publishing(publish, {key: value for key, value in how.items() if value is not None}),
+            **{key: as_list(key, lines) for key, lines in lists.items()},
+            "others": others, "person": person, "k": k, "republish": republish,
+            "accept": [accept] if isinstance(accept, str) else as_list("accept", accept),
+        }  # fmt: skip
+        data = {"version": version, **{key: value for key, value in keys.items() if value is not None}}
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise refusal(Document(data, {}, "policy"), error) from None
+        self._folder = Path(folder)
+
+    # A policy file is validated without the constructor, so that no shorthand is a key of it (as in pydantic.RootModel)
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
     @classmethod
     def read(cls, path: str | Path) -> Policy:
-        """Read a policy file; hierarchies it names are looked for beside it."""
+        """Read a policy file.
+
+        Parameters
+        ----------
+        path : str or Path
+            YAML, or JSON if it ends in .json. Hierarchies that it names are looked for beside it.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        PolicyError
+            If the file cannot be read, with the line of what is wrong.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "policy.yaml"
+        ...     _ = path.write_text("version: 1\\nrules: ['age -> disease : l=2']")
+        ...     Policy.read(path).sensitive
+        ['disease']
+        """
         policy = cls._from(read_document(Path(path)))
         policy._folder = Path(path).resolve().parent
         return policy
 
     @classmethod
     def parse(cls, text: str, *, folder: str | Path = ".") -> Policy:
-        """A policy from YAML text."""
+        """A policy from YAML text.
+
+        Parameters
+        ----------
+        text : str
+            What a policy file holds.
+        folder : str or Path
+            Where hierarchy files are looked for.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        PolicyError
+            With the line of what is wrong.
+
+        Examples
+        --------
+        >>> Policy.parse("version: 1\\nrules: ['age -> disease : l=2']").quasi
+        ['age']
+        """
         policy = cls._from(parse_document(text))
         policy._folder = Path(folder)
         return policy
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
-        """A policy from plain Python data."""
+    def from_dict(cls, data: Mapping[str, Any], *, folder: str | Path = ".") -> Policy:
+        """A policy from plain data, as a policy file holds it.
+
+        Parameters
+        ----------
+        data : dict
+            The keys of a policy file.
+        folder : str or Path
+            Where hierarchy files are looked for.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        PolicyError
+            If something is unknown, missing or contradicts itself.
+
+        Examples
+        --------
+        >>> Policy.from_dict({"version": 1, "attributes": {"disease": {"role": "sensitive", "l": 2}}}).sensitive
+        ['disease']
+        """
         policy = cls._from(Document(dict(data), {}, "policy"))
         policy._folder = Path(folder)
         return policy
@@ -150,23 +229,59 @@ class Policy(Strict):
                 f"{document.name} holds no policy. Run `pluralis init TABLE -o policy.yaml` for a first one."
             )
         try:
-            return cls.model_validate(document.data)
+            policy = cls.model_validate(document.data)
         except ValidationError as error:
-            raise PolicyError(
-                *(line for problem in error.errors()[:5] for line in _explain(document, problem))
-            ) from None
+            raise refusal(document, error) from None
+        policy._lines = Whereabouts(document.lines)
+        policy._lines.name = document.name
+        return policy
 
     def to_yaml(self) -> str:
-        """The policy as text; what is left at its default is not written."""
+        """The policy as text; what is left at its default is not written.
+
+        Returns
+        -------
+        str
+            What `parse` reads as the same policy.
+
+        Examples
+        --------
+        >>> print(Policy(sensitive={"disease": 2}).to_yaml().strip())
+        version: 1
+        attributes:
+          disease:
+            role: sensitive
+            l: 2
+        """
         data = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         data = {key: value for key, value in data.items() if value != [] or key == "missing"}
         return yaml.safe_dump({"version": self.version, **data}, sort_keys=False, allow_unicode=True)
 
     def override(self, *, method: str | None = None, options: Mapping[str, Any] | None = None) -> Policy:
-        """The same policy with another method, variant, suppression or option (`--method`, `--set`)."""
-        data = self.publish.model_dump()
+        """The same policy with another method, variant, suppression or option (`--method`, `--set`).
+
+        Parameters
+        ----------
+        method : str, optional
+            Instead of the policy's; the options of another method are dropped.
+        options : dict, optional
+            `variant`, `suppress`, `accept` and options of the method.
+
+        Returns
+        -------
+        Policy
+            A new policy.
+
+        Examples
+        --------
+        >>> Policy(sensitive={"disease": 2}).override(method="anatomy", options={"suppress": 0.1}).publish.suppress
+        0.1
+        """
+        data, top = self.publish.model_dump(), dict[str, Any]()
         for key, value in (options or {}).items():
-            if key in ("variant", "suppress"):
+            if key == "accept":
+                top[key] = value
+            elif key in ("variant", "suppress"):
                 data[key] = value
             else:
                 data["options"] = {**data["options"], key: value}
@@ -174,96 +289,124 @@ class Policy(Strict):
             data["method"] = method
             if method != self.publish.method:
                 data["options"] = dict(options or {})
-                for key in ("variant", "suppress"):
+                for key in ("variant", "suppress", "accept"):
                     data["options"].pop(key, None)
-        changed = {**self.model_dump(by_alias=True, exclude_unset=True), "publish": data}
-        return Policy.of(changed, folder=self._folder)
+        changed = {**self.model_dump(by_alias=True, exclude_unset=True), **top, "publish": data}
+        policy = Policy.from_dict(changed, folder=self._folder)
+        policy._lines = self._lines
+        return policy
 
-    # what it says ---------------------------------------------------------------------------------------------
+    @property
+    def lines(self) -> Whereabouts:
+        """Where its parts stand in its file."""
+        return self._lines
+
+    def where(self, *place: str | int) -> str:
+        """Where a part of the policy stands in its file.
+
+        Parameters
+        ----------
+        *place : str or int
+            The keys that lead to it.
+
+        Returns
+        -------
+        str
+            The file and the line, as far as they are known.
+
+        Examples
+        --------
+        >>> Policy.parse("version: 1\\nattributes: {age: {role: quasi}}").where("attributes", "age")
+        'policy line 2'
+        """
+        return Document(None, self._lines, self._lines.name).where(place)
+
+    def require_decided(self) -> None:
+        """Refuse a policy that leaves the role of some column to be decided; the error lists all of them.
+
+        Raises
+        ------
+        PolicyError
+            If a column has `role: decide`.
+
+        Examples
+        --------
+        >>> Policy(attributes={"steps": {"role": "decide"}}).require_decided()
+        Traceback (most recent call last):
+        pluralis.errors.PolicyError: The role of one column is not decided. Nothing is published before you write \
+quasi, sensitive, plain or identifier in its place:
+          policy, 'steps'
+        """
+        undecided = self.named("decide")
+        if undecided:
+            many = len(undecided) > 1
+            raise PolicyError(
+                f"The role{'s' * many} of {len(undecided) if many else 'one'} column{'s' * many} "
+                f"{'are' if many else 'is'} not decided. Nothing is published before you write quasi, sensitive, "
+                f"plain or identifier in {'their' if many else 'its'} place:",
+                *(f"  {self.where('attributes', name)}, {name!r}" for name in undecided),
+            )
+
+    def decided_as(self, role: Role) -> Policy:
+        """The same policy with this role for every column whose role is not decided.
+
+        Parameters
+        ----------
+        role : {"identifier", "quasi", "plain"}
+            The role.
+
+        Returns
+        -------
+        Policy
+            A new policy.
+
+        Examples
+        --------
+        >>> Policy(attributes={"steps": {"role": "decide"}}).decided_as("plain")
+        Policy, method bsgi
+          steps  plain
+        """
+        data = self.model_dump(by_alias=True, exclude_unset=True)
+        for name in self.named("decide"):
+            data["attributes"][name]["role"] = role
+        policy = Policy.from_dict(data, folder=self._folder)
+        policy._lines = self._lines
+        return policy
 
     @property
     def folder(self) -> Path:
         """Where hierarchy files are looked for."""
         return self._folder
 
-    @property
-    def columns(self) -> dict[str, Attribute]:
-        """Every attribute with its role, sorted by name. What has none, or only rules name, is what rules make of it.
-
-        An attribute that some rule protects is sensitive, also where others say that it is known.
-        """
-        known = {name: "quasi" for rule in self.rules for name in rule.knows}
-        made = known | {rule.protects: "sensitive" for rule in self.rules}
-        columns = {name: self.attributes.get(name, Attribute()) for name in sorted({*self.attributes, *made})}
-        return {
-            name: attribute if attribute.role else attribute.model_copy(update={"role": made.get(name)})
-            for name, attribute in columns.items()
-        }
-
-    @property
-    def needed(self) -> list[str]:
-        """The columns that a table must have."""
-        return [*self.columns, *([self.person] if self.person else [])]
-
-    def named(self, role: Role) -> list[str]:
-        return [name for name, attribute in self.columns.items() if attribute.role == role]
-
-    @property
-    def quasi(self) -> list[str]:
-        return self.named("quasi")
-
-    @property
-    def sensitive(self) -> list[str]:
-        return self.named("sensitive")
-
-    def l(self, attribute: str) -> int:
-        """How diverse a sensitive attribute must be: the largest l that its role or a rule asks for."""
-        asked = [rule.l for rule in self.rules if rule.protects == attribute]
-        own = self.columns[attribute].l
-        return max([*asked, *([own] if own else [])])
-
-    @property
-    def knowledge(self) -> list[frozenset[str]]:
-        """What each adversary knows; the one who knows every quasi attribute always comes first."""
-        sets = [frozenset(self.quasi), *(frozenset(adversary.knows) for adversary in self.adversaries)]
-        return list(dict.fromkeys(sets))
-
-    @property
-    def promises(self) -> list[tuple[frozenset[str], str]]:
-        """(known, protected) pairs: every sensitive attribute from every adversary, and every rule.
-
-        A rule that knows quasi attributes only says no more than the adversary who knows all of them.
-        """
-        pairs = [(known, name) for known in self.knowledge for name in self.sensitive if name not in known]
-        whole = frozenset(self.quasi)
-        pairs += [(frozenset(rule.knows), rule.protects) for rule in self.rules if not whole.issuperset(rule.knows)]
-        return list(dict.fromkeys(pairs))
-
-    def stated(self, found: Iterable[Dependency] = ()) -> list[Stated]:
-        """Every rule that this policy states in one way or another; `found` are dependencies that the table shows."""
-        rules = [Stated(rule, "rules") for rule in self.rules]
-        quasi = tuple(self.quasi)
-        for name, attribute in sorted(self.attributes.items()):
-            if attribute.role == "sensitive" and attribute.l is not None and quasi:
-                rules.append(Stated(Rule(knows=quasi, protects=name, l=attribute.l), f"the role of {name}"))
-        for i, adversary in enumerate(self.adversaries, 1):
-            known = tuple(sorted(set(adversary.knows)))
-            for name in self.sensitive:
-                if name not in known:
-                    rules.append(Stated(Rule(knows=known, protects=name, l=self.l(name)), f"adversary {i}"))
-        added = expanded((stated.rule for stated in rules), [*self.dependencies, *found])
-        return [*rules, *(Stated(rule, f"the dependency {reason}") for rule, reason in added)]
-
-    def in_force(self, found: Iterable[Dependency] = ()) -> list[Rule]:
-        """The irreducible set of all rules that this policy states, whatever says them."""
-        return irreducible(stated.rule for stated in self.stated(found))
-
     def of_part(self, known: Iterable[str], asked: Mapping[str, int], method: str) -> Policy:
-        """The policy of a table of its own that shows `known` and protects others from them, each by its l."""
+        """The policy of a table of its own that shows some attributes and protects others from them.
+
+        Parameters
+        ----------
+        known : iterable of str
+            The attributes that it shows.
+        asked : dict
+            Those that it protects, with their l.
+        method : str
+            The method that makes it.
+
+        Returns
+        -------
+        Policy
+            A policy of these attributes alone.
+
+        Examples
+        --------
+        >>> policy = Policy(quasi=["age", "sex"], sensitive={"disease": 3, "pay": 2})
+        >>> policy.of_part(["age"], {"pay": 2}, "anatomy")
+        Policy, method anatomy
+          age  quasi
+          pay  sensitive  l=2
+        """
         attributes: dict[str, Attribute] = {}
         for name in known:
             column = self.columns[name]
-            kind: Literal["text", "number"] = "text" if column.bin else column.type
+            kind: Literal["text", "number"] = "text" if column.bin or column.is_banded else column.type
             tree = column.hierarchy if column.role == "quasi" else None
             attributes[name] = Attribute(
                 role="quasi", type=kind, hierarchy=tree, weight=column.weight, case=column.case
@@ -276,113 +419,102 @@ class Policy(Strict):
                 l=l,
                 model=column.model,
                 c=column.c,
+                at_most=column.at_most,
+                gain=column.gain,
+                t=column.t,
                 bin=column.bin,
+                breaks=column.breaks,
+                bins=column.bins,
                 case=column.case,
             )
-        part = Policy(version=1, attributes=attributes, person=self.person, publish=Publishing(method=method))
-        part._folder = self._folder
-        return part
+        publishing = Publishing(method=method)
+        return Policy(attributes=attributes, person=self.person, publish=publishing, folder=self._folder)
 
-    @property
-    def links_are_known(self) -> bool:
-        """Whether some promise is about who knows what stands beside the protected value in its row."""
-        beside = set(self.sensitive) | set(self.named("plain"))
-        return any(known & beside for known, _ in self.promises)
+    def with_bounds(self, at_most: Mapping[str, Mapping[str, str]]) -> Policy:
+        """The same policy with other bounds of named values.
 
-    @field_serializer("rules", "dependencies", "coincidences")
-    def _write_rules(self, rules: list[Rule | Dependency]) -> list[str]:
-        return [str(rule) for rule in rules]
+        Parameters
+        ----------
+        at_most : dict
+            For each attribute its values with their shares.
 
-    # checking -------------------------------------------------------------------------------------------------
+        Returns
+        -------
+        Policy
+            A new policy.
 
-    @field_validator("rules", mode="before")
-    @classmethod
-    def _read_rules(cls, rules: Any) -> Any:
-        return _each(rules, _read_rule, "rules")
+        Examples
+        --------
+        >>> Policy(sensitive={"ill": {"at_most": {"yes": "1/4"}}}).with_bounds({"ill": {"Yes": "1/4"}})
+        Policy, method bsgi
+          ill  sensitive  Yes at most 1/4
+        """
+        return self._changed({name: {"at_most": dict(bounds)} for name, bounds in at_most.items()})
 
-    @field_validator("dependencies", "coincidences", mode="before")
-    @classmethod
-    def _read_dependencies(cls, lines: Any, info: ValidationInfo) -> Any:
-        return _each(lines, _read_dependency, str(info.field_name))
+    def with_l_alone(self, ls: Mapping[str, int]) -> Policy:
+        """The same policy, asking nothing but l of some attributes: no `at_most` and no `gain`.
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        for place, message in self.faults():
-            raise _Fault(place, message)
-        return self
+        Parameters
+        ----------
+        ls : dict
+            The attributes with their l.
 
-    def faults(self) -> Iterator[tuple[Place, str]]:
-        """What contradicts itself, and what to do about it."""
-        if not self.attributes and not self.rules:
-            yield (
-                (),
-                "the policy names no attribute and no rule. Run `pluralis init TABLE -o policy.yaml` for a first one.",
-            )
-        columns = self.columns
-        for name in self.attributes:
-            if name != name.strip() or not name:
-                yield ("attributes", name), f"the name {name!r} is empty or has blanks at its ends. Rename the column."
-            if columns[name].role is None:
-                yield (
-                    ("attributes", name),
-                    "no rule names it, so it needs a role: quasi, sensitive, plain or identifier.",
-                )
-            for place, message in columns[name].faults():
-                yield ("attributes", name, *place), message
-        for name in RESERVED & set(columns):
-            yield ("attributes", name), f"a release has a column {name!r} of its own. Rename the column."
-        yield from self._faulty_rules(columns)
-        for name in self.named("sensitive"):
-            if columns[name].l is None and not any(rule.protects == name for rule in self.rules):
-                yield (
-                    ("attributes", name),
-                    "a sensitive attribute needs l. Add l: 2 or more (`pluralis profile` shows the largest).",
-                )
-        published = [name for name, attribute in columns.items() if attribute.role != "identifier"]
-        for i, adversary in enumerate(self.adversaries):
-            for known in adversary.knows:
-                if known not in published:
-                    yield (
-                        ("adversaries", i),
-                        f"{known!r} is not a published attribute. {did_you_mean(known, published)}",
-                    )
-            secrets = self.sensitive
-            if secrets and set(secrets) <= set(adversary.knows):
-                yield (
-                    ("adversaries", i),
-                    f"it knows every sensitive attribute ({', '.join(secrets)}), so nothing is left to protect from "
-                    "it. Take one that it shall not learn out of `knows`, or remove the adversary.",
-                )
-        if self.person is not None and columns.get(self.person, Attribute(role="identifier")).role != "identifier":
-            yield ("person",), f"{self.person!r} tells people apart, so it cannot be published. Make it an identifier."
+        Returns
+        -------
+        Policy
+            A new policy.
 
-    def _faulty_rules(self, columns: Mapping[str, Attribute]) -> Iterator[tuple[Place, str]]:
-        for i, rule in enumerate(self.rules):
-            role = columns[rule.protects].role
-            if role != "sensitive":
-                said = f"{rule.protects!r} is protected by this rule and {role} elsewhere."
-                yield ("rules", i), f"{said} Leave its role out, or drop the rule."
-            for name in rule.knows:
-                if columns[name].role == "identifier":
-                    yield ("rules", i), f"{name!r} is an identifier, which is never published. Take it out of the rule."
-        published = [name for name, attribute in columns.items() if attribute.role != "identifier"]
-        for key in ("dependencies", "coincidences"):
-            for i, dependency in enumerate(getattr(self, key)):
-                for name in sorted(dependency.attributes):
-                    if name not in published:
-                        yield (key, i), f"{name!r} is not a published attribute. {did_you_mean(name, published)}"
-        for rule, origin in self.stated():
-            if rule.protects in closure(rule.knows, self.dependencies):
-                place: Place = ("rules", self.rules.index(rule)) if rule in self.rules else ("dependencies",)
-                said = f"`{rule}` ({origin}) cannot be kept: dependencies say that the left side decides the right."
-                yield place, f"{said} Drop the rule, or make an attribute of it an identifier, which is not published."
+        Examples
+        --------
+        >>> Policy(sensitive={"ill": {"at_most": {"Yes": "1/4"}}}).with_l_alone({"ill": 4})
+        Policy, method bsgi
+          ill  sensitive  l=4
+        """
+        return self._changed({name: {"l": l, "at_most": None, "gain": None} for name, l in ls.items()})
+
+    def _changed(self, keys: Mapping[str, Mapping[str, Any]]) -> Policy:
+        """The same policy with other keys of some attributes, which are sound."""
+        attributes = {
+            name: attribute.model_copy(update=dict(keys.get(name, {}))) for name, attribute in self.attributes.items()
+        }
+        return self.model_copy(update={"attributes": attributes})
+
+    def _parts(self) -> Iterator[str | Columns]:
+        publish = self.publish
+        words = ["Policy", f"method {publish.method}", *(f"{name}={value}" for name, value in publish.options.items())]
+        words += [f"variant {publish.variant}"] * (publish.variant != "hardened")
+        words += [f"up to {publish.suppress:.1%} of rows suppressed"] * (publish.suppress > 0)
+        words += [f"k={self.k}"] * (self.k is not None) + [f"person {self.person}"] * (self.person is not None)
+        words += ["other columns dropped"] * (self.others is not None)
+        yield ", ".join(words)
+        rows = [[name, str(column.role), column.brief()] for name, column in self.columns.items()]
+        yield Columns(("", "", ""), rows)
+        yield from (f"  rule {rule}" for rule in self.rules)
+        yield from (f"  an adversary knows {', '.join(adversary.knows)}" for adversary in self.adversaries)
 
     def check_columns(self, present: list[str]) -> None:
-        """Refuse a table whose columns are not the ones this policy speaks of."""
+        """Refuse a table whose columns are not the ones this policy speaks of.
+
+        Parameters
+        ----------
+        present : list of str
+            The columns of the table.
+
+        Raises
+        ------
+        PolicyError
+            If one is missing, or nothing is said of one.
+
+        Examples
+        --------
+        >>> Policy(sensitive={"disease": 2}).check_columns(["diseases"])
+        Traceback (most recent call last):
+        pluralis.errors.PolicyError: The policy names 'disease', the table has no such column. Did you mean 'diseases'?
+        """
         for name in self.needed:
             if name not in present:
-                told = next((rule for rule in self.rules if name in (*rule.knows, rule.protects)), None)
-                who = f"The rule `{told}`" if told is not None and name not in self.attributes else "The policy"
+                rule = next((rule for rule in self.rules if name in (*rule.knows, rule.protects)), None)
+                who = f"The rule `{rule}`" if rule is not None and name not in self.attributes else "The policy"
                 raise PolicyError(f"{who} names {name!r}, the table has no such column. {did_you_mean(name, present)}")
         unnamed = [name for name in present if name not in self.needed]
         if unnamed and self.others is None:
@@ -392,49 +524,8 @@ class Policy(Strict):
             )
 
 
-_REMEDIES = {
-    "missing": "It is required; add it.",
-    "greater_than_equal": "Write that or more.",
-    "less_than": "Give a share from 0 to below 1.",
-    "literal_error": "Write one of these.",
-    "list_type": "Write a list: [a, b].",
-    "int_type": "Write a whole number, 2 or more.",
-    "int_from_float": "Write a whole number, 2 or more.",
-}
-
-
-def _explain(document: Document, problem: Any) -> list[str]:
-    """One problem as a sentence with its line and remedy; one in a rule, on several lines."""
-    fault = problem.get("ctx", {}).get("error")
-    place: Place = fault.place if isinstance(fault, _Fault) else tuple(problem["loc"])
-    named = ".".join(str(part) for i, part in enumerate(place) if not _is_tag(place, i))
-    where = document.where(place) + (f", {named}" if named else "")
-    kind = problem["type"]
-    if kind == "extra_forbidden":
-        key = str(place[-1])
-        return [f"{where}: unknown key {key!r}. {did_you_mean(key, _known_keys(place))}"]
-    if isinstance(fault, ValueError):
-        message = str(fault)
-    else:
-        message = problem["msg"] + ("." if kind == "missing" else f", not {problem['input']!r}.")
-    first, *more = message.split("\n") if getattr(fault, "pointed", False) else [message]
-    lines = [f"{where}: {first}", *more]
-    return [*lines[:-1], f"{lines[-1]} {_REMEDIES.get(kind, '')}".strip()]
-
-
-def _is_tag(place: Place, i: int) -> bool:
-    """Whether a part of a place stands in no policy: it says which of several forms was read."""
-    return place[i] in ("word", "value") or (i > 2 and place[i - 1] == "hierarchy")
-
-
-def _known_keys(place: Place) -> list[str]:
-    parent = place[:-1]
-    if not parent:
-        return list(Policy.model_fields)
-    if parent[0] == "publish":
-        return list(Publishing.model_fields)
-    if parent[0] == "adversaries":
-        return list(Adversary.model_fields)
-    if "hierarchy" in parent:
-        return ["file", "mask", "intervals", "start"]
-    return list(Attribute.model_fields)
+def as_policy(policy: Policy | str | Path) -> Policy:
+    """A policy, or the one that a file holds."""
+    if not isinstance(policy, Policy | str | Path):
+        raise PolicyError(f"A policy is a pls.Policy or a file, not {type(policy).__name__}. Try Policy.from_dict.")
+    return policy if isinstance(policy, Policy) else Policy.read(policy)

@@ -41,12 +41,12 @@ class Rule(BaseModel):
     def parse(cls, text: str) -> Rule:
         arrow = _read(text, "age, sex -> disease : l=3")
         if arrow.right.text in arrow.known:
-            said = f"{arrow.right.text!r} stands on both sides. Whoever knows it has nothing to learn; remove it"
-            raise arrow.fault(arrow.right.at, said)
-        found = _L.fullmatch(arrow.rest.text)
-        if found is None or not re.fullmatch(r"\d{1,9}", found["l"]) or int(found["l"]) < 2:
-            raise arrow.fault(arrow.rest.at, "end the rule with `: l=2` or a larger whole number")
-        return cls(knows=arrow.known, protects=arrow.right.text, l=int(found["l"]))
+            problem = f"{arrow.right.text!r} stands on both sides. Whoever knows it has nothing to learn; remove it"
+            raise arrow.fault(arrow.right.position, problem)
+        strength = _L.fullmatch(arrow.rest.text)
+        if strength is None or not re.fullmatch(r"\d{1,9}", strength["l"]) or int(strength["l"]) < 2:
+            raise arrow.fault(arrow.rest.position, "end the rule with `: l=2` or a larger whole number")
+        return cls(knows=arrow.known, protects=arrow.right.text, l=int(strength["l"]))
 
     def implies(self, other: Rule) -> bool:
         """Whether whatever keeps this rule keeps the other one (Theorem 3.1, with an l for each rule)."""
@@ -72,9 +72,9 @@ class Dependency(BaseModel):
     def parse(cls, text: str) -> Dependency:
         arrow = _read(text, "zipcode -> county")
         if arrow.rest.text:
-            raise arrow.fault(arrow.rest.at, "a dependency ends with the attribute that is decided")
+            raise arrow.fault(arrow.rest.position, "a dependency ends with the attribute that is decided")
         if arrow.right.text in arrow.known:
-            raise arrow.fault(arrow.right.at, f"{arrow.right.text!r} stands on both sides; remove it")
+            raise arrow.fault(arrow.right.position, f"{arrow.right.text!r} stands on both sides; remove it")
         return cls(knows=arrow.known, decides=arrow.right.text)
 
     @property
@@ -104,10 +104,10 @@ def closure(known: Iterable[str], dependencies: Iterable[Dependency]) -> frozens
     >>> sorted(closure({"zip"}, [Dependency.parse("zip -> county"), Dependency.parse("county -> state")]))
     ['county', 'state', 'zip']
     """
-    found = set(known)
-    while new := {d.decides for d in dependencies if found.issuperset(d.knows)} - found:
-        found |= new
-    return frozenset(found)
+    reached = set(known)
+    while new := {d.decides for d in dependencies if reached.issuperset(d.knows)} - reached:
+        reached |= new
+    return frozenset(reached)
 
 
 def expanded(rules: Iterable[Rule], dependencies: Sequence[Dependency]) -> Iterator[tuple[Rule, Dependency]]:
@@ -139,7 +139,7 @@ def expanded(rules: Iterable[Rule], dependencies: Sequence[Dependency]) -> Itera
 
 class _Named(NamedTuple):
     text: str
-    at: int
+    position: int
 
 
 class _Arrow(NamedTuple):
@@ -155,39 +155,41 @@ class _Arrow(NamedTuple):
     def known(self) -> tuple[str, ...]:
         return tuple(sorted({name.text for name in self.left}))
 
-    def fault(self, at: int, said: str) -> ValueError:
-        return _fault(self.text, at, said, self.example)
+    def fault(self, position: int, problem: str) -> ValueError:
+        return _fault(self.text, position, problem, self.example)
 
 
 def _read(text: str, example: str) -> _Arrow:
     sides: list[list[_Named]] = [[]]
     rest = _Named("", len(text))
     named = 0  # where the last name ends
-    at, wanted = 0, True  # whether a name must come next
-    while at < len(text.rstrip()):
-        token = _TOKEN.match(text, at)
+    position, wanted = 0, True  # whether a name must come next
+    while position < len(text.rstrip()):
+        token = _TOKEN.match(text, position)
         if token is None:
-            raise _fault(text, at + len(text[at:]) - len(text[at:].lstrip()), "a quote is not closed", example)
-        at, kind = token.end(), token.lastgroup or ""
-        start, said = token.start(kind), token[kind]
+            raise _fault(
+                text, position + len(text[position:]) - len(text[position:].lstrip()), "a quote is not closed", example
+            )
+        position, kind = token.end(), token.lastgroup or ""
+        start, word = token.start(kind), token[kind]
         if kind in ("name", "quoted"):
             if not wanted:
                 raise _fault(text, start, "write a comma between attributes", example)
-            if kind == "quoted" and not _unquoted(said).strip():
+            if kind == "quoted" and not _unquoted(word).strip():
                 raise _fault(text, start, "an attribute has a name", example)
-            if kind == "name" and not said.strip():  # blanks before a quote that is not closed
-                raise _fault(text, at, "a quote is not closed", example)
-            sides[-1].append(_Named(_unquoted(said), start))
-            named = start + len(said.rstrip())
+            if kind == "name" and not word.strip():  # blanks before a quote that is not closed
+                raise _fault(text, position, "a quote is not closed", example)
+            sides[-1].append(_Named(_unquoted(word), start))
+            named = start + len(word.rstrip())
             wanted = False
             continue
         if wanted:
             raise _fault(text, start, "an attribute is missing here", example)
-        if said == ":":
-            after = text[at:]
-            rest = _Named(after.strip(), at + len(after) - len(after.lstrip()))
+        if word == ":":
+            after = text[position:]
+            rest = _Named(after.strip(), position + len(after) - len(after.lstrip()))
             break
-        if said == "->":
+        if word == "->":
             sides.append([])
         wanted = True
     if wanted:
@@ -196,7 +198,7 @@ def _read(text: str, example: str) -> _Arrow:
         raise _fault(text, named, "no arrow: write `->` between what is known and what is not", example)
     if len(sides) > 2 or len(sides[1]) > 1:
         place = sides[2][0] if len(sides) > 2 else sides[1][1]
-        raise _fault(text, place.at, "write one attribute after the arrow, and a rule for each", example)
+        raise _fault(text, place.position, "write one attribute after the arrow, and a rule for each", example)
     return _Arrow(text, example, sides[0], sides[1][0], rest)
 
 
@@ -204,9 +206,9 @@ class Pointed(ValueError):
     """A fault in a rule, in several lines: one shows the rule, the next points at the place."""
 
 
-def _fault(text: str, at: int, said: str, example: str) -> Pointed:
+def _fault(text: str, position: int, problem: str, example: str) -> Pointed:
     line = "".join(c if c.isprintable() else " " for c in text)  # one line, and the mark below the right letter
-    return Pointed(f"{said}:\n    {line}\n    {' ' * at}^\nWrite `{example}`.")
+    return Pointed(f"{problem}:\n    {line}\n    {' ' * position}^\nWrite `{example}`.")
 
 
 def _unquoted(name: str) -> str:

@@ -25,6 +25,17 @@ _WHOLE = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?|[-+]?\d+[eE][-+]?\d+")
 
 
+class Whereabouts(dict[Place, int]):
+    """Where the parts of a policy stand. What it says does not depend on that: all are equal."""
+
+    name = "policy"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Whereabouts)
+
+    __hash__ = None
+
+
 class Document:
     """Plain data, and the line on which each part of it stands."""
 
@@ -43,18 +54,22 @@ class Document:
 
 def read_document(path: Path) -> Document:
     """Read a file whose ending says JSON or YAML."""
+    return parse_document(read_text(path), path.name)
+
+
+def read_text(path: Path) -> str:
+    """The text of a policy file."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise PolicyError(f"Cannot read {path}: {error.strerror}.") from None
+        raise PolicyError(f"Cannot read {path}: {error.strerror}. `pluralis init` writes a first policy.") from None
     if len(raw) > MAX_BYTES:
         raise PolicyError(f"{path.name} is larger than 1 MiB; a policy is a page. Check that it is the right file.")
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PolicyError(f"{path.name} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
-    return parse_document(text, path.name)
 
 
 def parse_document(text: str, name: str = "policy") -> Document:
@@ -103,8 +118,8 @@ def _parse_yaml(text: str, name: str, lines: dict[Place, int]) -> Any:
                 raise PolicyError(f"{name} line {mark}: tags such as {event.tag} are not read. Remove it.")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
-        at = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise PolicyError(f"{name} line {at}: {error.problem or error.context}.") from None
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise PolicyError(f"{name} line {line}: {error.problem or error.context}.") from None
     except yaml.YAMLError as error:
         raise PolicyError(f"{name}: {str(error).splitlines()[0]}.") from None
     except RecursionError:

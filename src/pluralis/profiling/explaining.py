@@ -15,10 +15,11 @@ from typing import Any
 
 from pluralis.errors import Infeasible
 from pluralis.grouping.dependencies import Hole, assumed, contradicted, open_holes
-from pluralis.grouping.eligibility import allowance, largest_l, most_kept
+from pluralis.grouping.eligibility import allowance, allowing, largest_l, most_kept
 from pluralis.grouping.subtable_schema import Schema
-from pluralis.policy.policy import Policy, Stated
+from pluralis.policy.policy import Policy
 from pluralis.policy.rules import Dependency, Rule, irreducible
+from pluralis.policy.settings import Stated
 from pluralis.table.encoding import Table
 
 _BY_SHARE = ("frequency", "unique-distinct")  # models that bound how common a value may be
@@ -82,19 +83,19 @@ class Skewed:
     value: str
     share: float
     largest_l: int
-    left_out: int  # rows to leave out for it
-    allowed: bool  # whether the policy lets them be left out
-    suppress: float | None  # what would let them; None if no row would stay
+    suppressed: int  # rows to suppress for it
+    allowed: bool  # whether the policy lets them be suppressed
+    allowing: str | None  # the line that would let them; None if none would
 
     def __str__(self) -> str:
-        said = f"{self.value!r} fills {self.share:.1%} of {said_of((self.rule.protects,))}. "
+        text = f"{self.value!r} fills {self.share:.1%} of {said_of((self.rule.protects,))}. "
         if self.allowed:
-            return said + f"{self.left_out:,} rows will be left out for it, as suppress allows."
+            return text + f"{self.suppressed:,} rows will be suppressed for it, as suppress allows."
         if self.largest_l < 2:
-            said += "It is too skewed for any l; make it an identifier, which is not published"
+            text += "It is too skewed for any l; make it an identifier, which is not published"
         else:
-            said += f"The largest l it allows is {self.largest_l}; set l={self.largest_l}"
-        return said + (f", or allow suppress: {self.suppress:g}." if self.suppress is not None else ".")
+            text += f"The largest l it allows is {self.largest_l}; set l={self.largest_l}"
+        return text + (f", or allow {self.allowing}." if self.allowing is not None else ".")
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ class Explanation:
     skewed: tuple[Skewed, ...]
     attributes: tuple[Vertex, ...]
     with_table: bool
+    bounded: tuple[str, ...] = ()  # attributes whose values have bounds beside l, and which
 
     @property
     def impossible(self) -> list[str]:
@@ -148,13 +150,13 @@ def explain(policy: Policy, table: Table | None = None) -> Explanation:
     ... version: 1
     ... rules: ["age -> race : l=2", "age, sex -> race : l=3", "race -> age : l=2"]
     ... '''))
-    >>> [str(said.rule) for said in explanation.rules], explanation.cycles[0].attributes
+    >>> [str(in_force.rule) for in_force in explanation.rules], explanation.cycles[0].attributes
     (['age, sex -> race : l=3', 'race -> age : l=2'], ('age', 'race'))
     """
-    found = assumed(table, policy) if table is not None else []
-    known = [*policy.dependencies, *found]
-    stated = policy.stated(found)
-    rules = irreducible(said.rule for said in stated)
+    dependencies = assumed(table, policy) if table is not None else []
+    known = [*policy.dependencies, *dependencies]
+    stated = policy.stated(dependencies)
+    rules = irreducible(statement.rule for statement in stated)
     named = {name for rule in rules for name in (*rule.knows, rule.protects)}
     holes = open_holes(rules, table, policy.coincidences, known) if table is not None else []
     return Explanation(
@@ -175,6 +177,11 @@ def explain(policy: Policy, table: Table | None = None) -> Explanation:
         skewed=tuple(_skewed(rules, table, policy)) if table is not None else (),
         attributes=tuple(_vertices(policy, rules)),
         with_table=table is not None,
+        bounded=tuple(
+            f"{name} {attribute.asked_in_words(1)}"
+            for name, attribute in policy.columns.items()
+            if attribute.role == "sensitive" and attribute.bounds
+        ),
     )
 
 
@@ -188,15 +195,15 @@ def said_of(names: Sequence[str]) -> str:
 
 
 def _origins(stated: Sequence[Stated], rule: Rule) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(said.origin for said in stated if said.rule == rule))
+    return tuple(dict.fromkeys(statement.origin for statement in stated if statement.rule == rule))
 
 
 def _added(stated: Sequence[Stated], dependency: Dependency) -> tuple[Rule, ...]:
-    return tuple(said.rule for said in stated if said.origin == f"the dependency {dependency}")
+    return tuple(statement.rule for statement in stated if statement.origin == f"the dependency {dependency}")
 
 
 def _redundant(stated: Sequence[Stated], rules: Sequence[Rule]) -> Iterator[Redundant]:
-    for rule in dict.fromkeys(said.rule for said in stated):
+    for rule in dict.fromkeys(statement.rule for statement in stated):
         if rule not in rules:
             yield Redundant(rule, _origins(stated, rule), next(other for other in rules if other.implies(rule)))
 
@@ -214,14 +221,14 @@ def _cycles(rules: Sequence[Rule]) -> Iterator[Cycle]:
 
 
 def _reached(name: str, rules: Sequence[Rule]) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = [name]
     while waiting:
-        at = waiting.pop()
-        new = {rule.protects for rule in rules if at in rule.knows} - found
-        found |= new
+        current = waiting.pop()
+        new = {rule.protects for rule in rules if current in rule.knows} - reached
+        reached |= new
         waiting += new
-    return found
+    return reached
 
 
 def _gaps(rules: Sequence[Rule]) -> Iterator[Gap]:
@@ -239,23 +246,24 @@ def _torn(rules: Sequence[Rule], dependencies: Sequence[Dependency]) -> Iterator
     tied = {name for dependency in dependencies for name in dependency.attributes}
     for rule in rules:
         try:
-            Schema.of({*tied, *rule.knows, rule.protects}, [rule], dependencies)
+            Schema.from_rules({*tied, *rule.knows, rule.protects}, [rule], dependencies)
         except Infeasible as refusal:
             yield Torn(rule, str(refusal))
 
 
 def _skewed(rules: Sequence[Rule], table: Table, policy: Policy) -> Iterator[Skewed]:
-    """METHODS V4: where nothing ties the right side to the left, its own distribution still tells."""
+    """Where nothing ties the right side to the left, its own distribution still tells."""
     for rule in rules:
         counts = table[rule.protects].counts
         top = int(counts.argmax())
         if policy.columns[rule.protects].model not in _BY_SHARE or counts[top] * rule.l <= table.rows:
             continue
-        left_out = int(counts.sum() - most_kept(counts, rule.l).sum())
-        allowed = left_out < table.rows and left_out <= allowance(policy.publish.suppress, table.rows)
+        suppressed = int(counts.sum() - most_kept(counts, rule.l).sum())
+        allowed = suppressed < table.rows and suppressed <= allowance(policy.publish.suppress, table.rows)
         value, share = table[rule.protects].text(top), float(counts[top]) / table.rows
-        suppress = -(-1000 * left_out // table.rows) / 1000 if left_out < table.rows else None
-        yield Skewed(rule, value, share, largest_l(counts), left_out, allowed, suppress)
+        yield Skewed(
+            rule, value, share, largest_l(counts), suppressed, allowed, allowing(suppressed, table.rows, policy)
+        )
 
 
 def _vertices(policy: Policy, rules: Sequence[Rule]) -> Iterator[Vertex]:

@@ -2,39 +2,87 @@
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from pluralis.display.objects import Columns, Shown
 from pluralis.errors import InputError
 from pluralis.grouping.correlation import mean_square_contingency
-from pluralis.grouping.dependencies import Coded, pairs, singles
+from pluralis.grouping.dependencies import CodedColumn, pairs, singles
 from pluralis.grouping.eligibility import largest_l
 from pluralis.policy.rules import Dependency
-from pluralis.table.labels import number_text
+from pluralis.profiling.shapes import Shape, shape_of
+from pluralis.profiling.vocabulary import meaning_of, names_a_person, names_an_identifier, words_of
+from pluralis.progress import stage
+from pluralis.table.canonical import as_text
 from pluralis.table.sources import read_table
 from pluralis.table.spelling import canonical_spellings
 
-_FEW = 60  # values: a column with at most so many is a category
-_SURE = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+FEW = 60  # values: a column with at most so many is a category
+RARE = 20  # rows: a value that fewer hold says who they are
+MANY_ROWS = 20  # of one person, on average: a column with fewer values names no people
+MOST_VALUES = 100_000  # of which the shape is looked at
 
-_NAMES = {
-    "identifier": r"(^|[^a-z])(id|name|ssn|email|e-mail|phone|mrn|patient|person|passport|account|record)([^a-z]|$)",
-    "sensitive": r"disease|diagnos|illness|salary|income|wage|occupation|religion|procedure|drug|icd|insurer|charges|"
-    r"payment|hiv|party|orient|crime|debt|score|grade|drg",
-    "quasi": r"age|birth|sex|gender|zip|post|county|city|state|country|race|ethnic|marital|educat|region|nation|"
-    r"hours|admission|hospital|relationship|workclass",
+_SURE = r"^-?(0|[1-9]\d*)(\.\d+)?$"
+_NO_IDENTIFIER = ("flag", "bands", "date", "money", "icd-9", "icd-10", "doses", "ordinal")
+_TOLD = ("date", "money", "icd-9", "icd-10", "doses", "flag")
+_NUMBERING = {"id", "ids", "nbr", "number", "nr", "num", "no", "key", "guid", "uuid"}
+_STAFF = {
+    "physician",
+    "doctor",
+    "provider",
+    "attending",
+    "operating",
+    "npi",
+    "employer",
+    "surgeon",
+    "hospital",
+    "facility",
 }
 
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One column: what it holds, and the largest l it could have as a sensitive attribute."""
+    """One column: what it holds, and the largest l it could have as a sensitive attribute.
+
+    Parameters
+    ----------
+    name, type : str
+        Its name, and "number" or "text".
+    distinct, missing : int
+        Different values, and rows without one.
+    top_value, top_share : str and float
+        The commonest value, and the share of rows that have it.
+    largest_l : int
+        The best that any method can promise for it.
+    role : str
+        A guess, to be corrected by a person; "decide" where nothing says what it is.
+    span : float, optional
+        Of numbers: the largest less the smallest.
+    reason : str
+        What speaks for the role.
+    shape : str
+        What the values look like: "flag", "bands", "ordinal", "date", "money", "code", "icd-9", "icd-10", "zip",
+        "doses", or nothing.
+    marks : tuple of str
+        Values that look like marks for a missing one. They are counted as missing here.
+    order : tuple of str
+        Bands or words in their order.
+    rare : int
+        How many values are held by fewer than 20 rows.
+    odd : tuple of str
+        The few values that are no numbers, in a column of numbers.
+
+    Examples
+    --------
+    >>> profile(pl.DataFrame({"disease": ["flu", "hiv", "flu", "gout"]})).columns[0].largest_l
+    2
+    """
 
     name: str
     type: str
@@ -45,34 +93,190 @@ class ColumnProfile:
     largest_l: int
     role: str
     span: float | None = None  # of numbers: the largest less the smallest
+    reason: str = ""
+    shape: str = ""
+    marks: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    rare: int = 0
+    odd: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Profile:
-    """What `pluralis profile` shows."""
+@dataclass(frozen=True, repr=False)
+class Profile(Shown):
+    """What a table is like, column by column.
+
+    Parameters
+    ----------
+    rows : int
+        Of the table.
+    columns : tuple of ColumnProfile
+        Type, values, the commonest one, the largest l, and the role that it may have.
+    dependencies : tuple of Dependency
+        What decides what: by one column, then by two of which neither is enough.
+    correlations : tuple of (str, str, float)
+        Cramér's V between columns that may be sensitive, the strongest first.
+    frame : polars.DataFrame, optional
+        The table, on which a draft is tried.
+
+    Examples
+    --------
+    >>> profile(pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]}))
+    Profile: 4 rows, 2 columns
+      column   type    distinct  missing  top value  share  largest l  perhaps
+      age      number         4           20         25.0%          4  quasi
+      disease  text           3           flu        50.0%          2  sensitive
+    """
 
     rows: int
     columns: tuple[ColumnProfile, ...]
     dependencies: tuple[Dependency, ...]  # by one column, then by two of which neither is enough
     correlations: tuple[tuple[str, str, float], ...]
+    frame: pl.DataFrame | None = field(default=None, repr=False, compare=False)  # the table, to try a draft on
+
+    @property
+    def person(self) -> str | None:
+        """The column that seems to tell people apart, where they have several rows."""
+        able = [c for c in self.columns if c.role == "identifier" and not c.missing and c.distinct < self.rows]
+        several = [c.name for c in able if self.rows <= MANY_ROWS * c.distinct]
+        named = [name for name in several if names_a_person(name)]
+        others = [name for name in several if not _STAFF & set(words_of(name))]
+        return next(iter([*named, *others]), None)
+
+    def draft(self) -> str:
+        """A first policy as YAML, to edit, with comments that say why each line is there.
+
+        It is tried on the table before it is written: what cannot be published is changed until it can.
+
+        Returns
+        -------
+        str
+            What `pluralis init` writes.
+
+        Examples
+        --------
+        >>> text = profile(pl.DataFrame({"age": [20, 30], "disease": ["flu", "hiv"]})).draft()
+        >>> print(text.splitlines()[4])
+          age:     {role: quasi, type: number}  # 2 values
+        """
+        from pluralis.profiling.drafting import first_policy
+
+        return first_policy(self)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"dependencies": [dependency.model_dump() for dependency in self.dependencies]}
+        """The profile as plain data.
+
+        Returns
+        -------
+        dict
+            As `pluralis profile --json` prints it.
+
+        Examples
+        --------
+        >>> profile(pl.DataFrame({"age": [20, 30]})).to_dict()["rows"]
+        2
+        """
+        return {
+            "rows": self.rows,
+            "columns": [asdict(column) for column in self.columns],
+            "dependencies": [dependency.model_dump() for dependency in self.dependencies],
+            "correlations": [list(correlation) for correlation in self.correlations],
+        }
+
+    def remarks(self) -> Iterator[tuple[str, list[list[str]]]]:
+        """What the values look like, and the key of a policy that is for it.
+
+        Returns
+        -------
+        iterator of (str, list of list of str)
+            A title, and a line for each column.
+
+        Examples
+        --------
+        >>> ages = pl.DataFrame({"age": ["[0-10)", "[10-20)", "[10-20)", "?"]})
+        >>> [title for title, _ in profile(ages).remarks()][-1]
+        'Values that stand in an order (order):'
+        """
+        shown = [column for column in self.columns if column.role != "identifier"]
+        marks = [
+            [c.name, ", ".join(map(repr, c.marks)), f"{c.missing:,} rows without a value"] for c in shown if c.marks
+        ]
+        bands = [[c.name, " < ".join(_ends(c.order))] for c in shown if c.order]
+        joined = [c for c in shown if c.rare and c.type == "text" and self.rows >= 50 * RARE]
+        rare = [[c.name, f"{c.rare:,} of {c.distinct:,}"] for c in joined]
+        seen = [[c.name, c.shape] for c in shown if c.shape in _TOLD]
+        odd = [[c.name, ", ".join(map(repr, c.odd))] for c in shown if c.odd]
+        for title, lines in (
+            ("Texts that look like marks for a missing value, and are counted as such here (missing):", marks),
+            ("Values that stand in an order (order):", bands),
+            ("Looks like:", seen),
+            ("Numbers, but for these:", odd),
+            (f"Values that fewer than {RARE} rows hold (rare):", rare),
+        ):
+            if lines:
+                yield title, lines
+
+    def _parts(self) -> Iterator[str | Columns]:
+        yield f"Profile: {self.rows:,} rows, {len(self.columns):,} columns"
+        heads = ("column", "type", "distinct", "missing", "top value", "share", "largest l", "perhaps")
+        yield Columns(heads, [
+            [c.name, c.type, f"{c.distinct:,}", f"{c.missing:,}" if c.missing else "", c.top_value[:28],
+             f"{c.top_share:.1%}", f"{c.largest_l:,}", c.role]
+            for c in self.columns
+        ], right=(2, 3, 5, 6))  # fmt: skip
+        for title, lines in self.remarks():
+            yield title
+            yield Columns(("",) * len(lines[0]), lines)
+        if self.dependencies:
+            yield "The left side decides the right:"
+            yield Columns(("",), [[str(dependency)] for dependency in self.dependencies])
+        if self.correlations:
+            yield "Correlation between columns that may be sensitive (Cramér's V):"
+            yield Columns(("", "", ""), [[a, b, f"{v:.2f}"] for a, b, v in self.correlations], right=(2,))
 
 
-def profile(source: object) -> Profile:
-    """Look at a table (a path or a frame) column by column."""
-    frame = read_table(source)
+def profile(table: object, *, encoding: str = "utf-8", separator: str | None = None) -> Profile:
+    """Look at a table column by column: type, values, the largest l, and what decides what.
+
+    Parameters
+    ----------
+    table : str, Path or data frame
+        A CSV or Parquet file, or a polars, pandas or pyarrow table.
+    encoding, separator : str
+        Of a CSV file, as in `read_table`.
+
+    Returns
+    -------
+    Profile
+        What each column is like, and what it could be in a policy.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, or has no rows.
+
+    Examples
+    --------
+    >>> look = profile(pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]}))
+    >>> [(column.name, column.role, column.largest_l) for column in look.columns]
+    [('age', 'quasi', 4), ('disease', 'sensitive', 2)]
+    """
+    frame = read_table(table, encoding=encoding, separator=separator)
     if not frame.height:
         raise InputError("The table has no rows. There is nothing to look at.")
-    text = {name: _tidy(frame[name]) for name in frame.columns}
-    columns = tuple(_profile_column(name, series) for name, series in text.items())
-    tidy = pl.DataFrame(text)
-    return Profile(frame.height, columns, tuple(_dependencies(tidy, columns)), tuple(_correlations(tidy, columns)))
+    text, seen = {}, []
+    with stage("looking at each column") as done:
+        for i, name in enumerate(frame.columns):
+            text[name] = _tidy(frame[name])
+            seen.append(_profile_column(name, text[name]))
+            done((i + 1) / frame.width)
+    columns, tidy = tuple(seen), pl.DataFrame(text)
+    with stage("looking for what goes together"):
+        dependencies, correlations = tuple(_dependencies(tidy, columns)), tuple(_correlations(tidy, columns))
+    return Profile(frame.height, columns, dependencies, correlations, frame)
 
 
 def _tidy(series: pl.Series) -> pl.Series:
-    text = series.cast(pl.String)
+    text = as_text(series, [])
     spelled = canonical_spellings(text, fold_case=True)
     text = text.replace_strict(spelled["text"], spelled["spelling"], default=None)
     return text.set(text == "", None).rename(series.name)
@@ -80,51 +284,111 @@ def _tidy(series: pl.Series) -> pl.Series:
 
 def _profile_column(name: str, series: pl.Series) -> ColumnProfile:
     counts = series.drop_nulls().value_counts(name="\0rows").sort(["\0rows", series.name], descending=[True, False])
-    numbers = counts.height > 0 and bool(counts[series.name].str.contains(f"^{_SURE.pattern}$").all())
+    rows_of = dict(counts.head(MOST_VALUES).iter_rows())
+    shape = shape_of(rows_of, words_of(name))
+    if shape.marks:
+        counts = counts.filter(~pl.col(series.name).is_in(list(shape.marks)))
+        rows_of = {value: rows for value, rows in rows_of.items() if value not in shape.marks}
+    values = counts["\0rows"].to_numpy().astype(np.int64)
     top = counts.row(0) if counts.height else ("", 0)
-    best = largest_l(counts["\0rows"].to_numpy().astype(np.int64)) if counts.height else 0
+    numbers = shape.number and counts.height > 0
+    if counts.height > MOST_VALUES:
+        numbers = numbers and bool(counts[series.name].str.contains(_SURE).all())
+    role, reason = _suggestion(name, shape, rows_of, int(values.sum()), series.len(), counts.height)
     return ColumnProfile(
         name=name,
         type="number" if numbers else "text",
         distinct=counts.height,
-        missing=series.null_count(),
+        missing=series.len() - int(values.sum()),
         top_value=str(top[0]),
         top_share=top[1] / series.len() if series.len() else 0.0,
-        largest_l=best,
-        role=suggest_role(name, counts.height, series.len(), numbers),
+        largest_l=largest_l(values) if counts.height else 0,
+        role=role,
         span=float(np.ptp(counts[series.name].cast(pl.Float64).to_numpy())) if numbers else None,
+        reason=reason,
+        shape=shape.word,
+        marks=shape.marks,
+        order=shape.order,
+        rare=int((values < RARE).sum()),
+        odd=shape.odd,
     )
 
 
 def suggest_role(name: str, distinct: int, rows: int, number: bool) -> str:
-    """A guess, to be corrected by a person; what is not recognised is treated as known to an adversary.
+    """A guess from a name and counts, to be corrected by a person.
 
     >>> suggest_role("disease", 10, 1000, False), suggest_role("height", 90, 1000, True)
     ('sensitive', 'quasi')
+    >>> suggest_role("steps", 90, 1000, True), suggest_role("patient_nbr", 700, 1000, True)
+    ('decide', 'identifier')
     """
-    lower = name.lower()
-    if re.search(_NAMES["identifier"], lower) or (not number and rows > 20 and distinct > 0.9 * rows):
-        return "identifier"
-    if re.search(_NAMES["sensitive"], lower):
-        return "sensitive"
-    return "quasi"
+    return _suggestion(name, Shape("", number=number), {}, rows, rows, distinct)[0]
+
+
+def _suggestion(
+    name: str, shape: Shape, counts: Mapping[str, int], known: int, rows: int, distinct: int
+) -> tuple[str, str]:
+    """The role of a column, and what speaks for it. Nothing becomes plain that tells anything of anybody."""
+    meaning = meaning_of(name)
+    about = f"its name speaks of {meaning.topic} ({meaning.term})" if meaning is not None else ""
+    sensitive = meaning is not None and meaning.role == "sensitive"
+    if distinct == 0:
+        return "identifier", "it holds no value, so it is not published"
+    if distinct == 1 and known == rows and not sensitive and rows > 1:
+        return "plain", "every row holds the same value: it decides nothing and identifies nobody"
+    few_rows = known <= MANY_ROWS * distinct and distinct > 1
+    nearly_each = distinct > 0.9 * known
+    if names_an_identifier(name) and few_rows and shape.word not in _NO_IDENTIFIER:
+        last = words_of(name)[-1:]
+        if meaning is None or names_a_person(name) or (nearly_each and set(last) & _NUMBERING):
+            return "identifier", "many values with few rows each, and its name says who or which row it is"
+    if not shape.number and rows > 20 and nearly_each and shape.word not in _NO_IDENTIFIER:
+        return "identifier", "nearly every row has a text of its own"
+    if meaning is not None:
+        return meaning.role, about
+    if shape.word in ("icd-9", "icd-10"):
+        return "sensitive", f"its values look like {shape.word.upper()} codes"
+    if shape.word == "doses":
+        return "sensitive", "its values look like changes of a dose"
+    if shape.word == "money":
+        return "sensitive", "its values look like amounts of money"
+    return "decide", _question(shape, counts, known, distinct)
+
+
+def _question(shape: Shape, counts: Mapping[str, int], known: int, distinct: int) -> str:
+    """What speaks for each role of a column of which nothing is known."""
+    quasi = "quasi if somebody else could know it of a person"
+    sensitive = "sensitive if nobody should learn it"
+    if shape.word == "flag" and counts:
+        value, count = min(counts.items(), key=lambda pair: (pair[1], pair[0]))
+        share = f"{value!r} stands in {count / known:.0%} of the rows"
+        return f"{sensitive} ({share}), {quasi}, plain if it tells of no person"
+    if shape.number and known <= MANY_ROWS * distinct:
+        return (
+            f"many different numbers, so that whoever knows one finds the row: {quasi}; {sensitive}; else an identifier"
+        )
+    return f"{quasi}, {sensitive}, plain if it is neither"
+
+
+def _ends(order: tuple[str, ...]) -> tuple[str, ...]:
+    return order if len(order) <= 4 else (*order[:2], "…", order[-1])
 
 
 def _dependencies(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[Dependency]:
-    """What decides what, coincidences left out; identifiers, which are never published, are left out too."""
+    """What decides what, without coincidences, and without identifiers, which are never published."""
     coded = [_coded(frame[column.name]) for column in columns if column.role != "identifier"]
     return [*singles(coded), *pairs(coded)]
 
 
-def _coded(series: pl.Series) -> Coded:
+def _coded(series: pl.Series) -> CodedColumn:
     values = series.drop_nulls().unique()
     codes = series.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(values.len()).to_numpy()
-    return Coded(series.name, codes, values.len() + (series.null_count() > 0))
+    return CodedColumn(series.name, codes, values.len() + (series.null_count() > 0))
 
 
 def _correlations(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[tuple[str, str, float]]:
     """Cramér's V between categories that could be sensitive, the strongest first."""
-    names = [c.name for c in columns if c.role == "sensitive" and 1 < c.distinct <= _FEW]
+    names = [c.name for c in columns if c.role == "sensitive" and 1 < c.distinct <= FEW]
     pairs = [(a, b, _cramers_v(frame, a, b)) for a, b in combinations(names, 2)]
     return sorted(pairs, key=lambda pair: -pair[2])[:20]
 
@@ -133,82 +397,3 @@ def _cramers_v(frame: pl.DataFrame, a: str, b: str) -> float:
     codes = [frame[name].cast(pl.Enum(frame[name].drop_nulls().unique().sort())).to_physical() for name in (a, b)]
     both = pl.DataFrame({"a": codes[0], "b": codes[1]}).drop_nulls()
     return float(np.sqrt(mean_square_contingency(both["a"].to_numpy(), both["b"].to_numpy())))
-
-
-def first_policy(look: Profile) -> str:
-    """A policy to edit, with comments that say why each line is there."""
-    lines = [
-        "# A first policy: read every line, it is a guess from names and counts.",
-        "# Roles: identifier (never published), quasi (an adversary may know it), sensitive (must not be "
-        "learnt), plain.",
-        "version: 1",
-        "attributes:",
-    ]
-    width = max((len(_key(column.name)) for column in look.columns), default=0) + 1
-    person = None
-    for column in look.columns:
-        parts = [f"role: {column.role}"]
-        said = f"{column.distinct:,} values"
-        if column.missing:
-            said += f", {column.missing:,} missing"
-        if column.role == "identifier" and column.distinct < look.rows - column.missing and person is None:
-            person = column.name
-        if column.role == "quasi" and column.type == "number":
-            parts.append("type: number")
-        if column.role == "quasi" and re.search(r"zip|post", column.name.lower()):
-            parts = ["role: quasi", "hierarchy: {mask: right}"]
-        if column.role == "sensitive":
-            if column.largest_l < 2:
-                parts = ["role: identifier"]
-                said += f"; {column.top_value!r} fills {column.top_share:.0%}: too skewed to protect, so not published"
-            else:
-                parts.append(f"l: {min(column.largest_l, 4)}")
-                said += f", {column.top_value!r} fills {column.top_share:.1%}; the largest l is {column.largest_l}"
-                if column.span and column.distinct > _FEW:
-                    parts += ["type: number", f"bin: {_round_width(column.span / _FEW)}"]
-                    said += "; in bins, since close numbers tell as much as equal ones"
-        lines.append(f"  {_key(column.name) + ':':<{width}} {{{', '.join(parts)}}}  # {said}")
-    if person is not None:
-        lines.append(f"person: {_key(person)}  # {person!r} repeats: no two rows of one person share a group")
-    secrets = [c.name for c in look.columns if c.role == "sensitive" and c.largest_l >= 2]
-    quasi = [c.name for c in look.columns if c.role == "quasi"]
-    if len(secrets) > 1:
-        lines.append("adversaries:  # besides the one who knows every quasi attribute: who also knows one secret")
-        lines += [f"  - {{knows: [{', '.join(map(_key, [*quasi, secret]))}]}}" for secret in secrets]
-    lines += _dependency_block(look)
-    lines += ["publish:", "  method: bsgi", "  suppress: 0  # share of rows that may be left out"]
-    return "\n".join(lines) + "\n"
-
-
-def _dependency_block(look: Profile) -> list[str]:
-    """What the table shows of how columns go together, for the user to decide."""
-    published = {c.name for c in look.columns if not (c.role == "sensitive" and c.largest_l < 2)}
-    shown = [str(dependency) for dependency in look.dependencies if dependency.attributes <= published]
-    if not shown:
-        return []
-    return [
-        "# The table shows that the left side decides the right. Uncomment what an outsider may know:",
-        "# dependencies:",
-        *(f"#   - {_item(line)}" for line in shown),
-    ]
-
-
-def _round_width(width: float) -> str:
-    """The next 1, 2 or 5 times a power of ten.
-
-    >>> _round_width(1700), _round_width(0.03)
-    ('2000', '0.05')
-    """
-    power = 10.0 ** np.floor(np.log10(width))
-    return number_text(float(f"{next(step * power for step in (1, 2, 5, 10) if step * power >= width):.12g}"))
-
-
-def _item(line: str) -> str:
-    """A line of a YAML list, quoted where it must be."""
-    return line if re.fullmatch(r"[A-Za-z_][-\w ,>]*", line) else json.dumps(line, ensure_ascii=False)
-
-
-def _key(name: str) -> str:
-    """A name as a YAML key, quoted where it must be."""
-    plain = re.fullmatch(r"[A-Za-z_][\w -]*\w|[A-Za-z_]", name) and name not in ("null", "true", "false")
-    return name if plain else json.dumps(name, ensure_ascii=False)

@@ -7,57 +7,95 @@ bytes and only then lets them become visible.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from pluralis.assembling.building import build
 from pluralis.attacks import Result
-from pluralis.attacks.adversary.exposure import Exposure, exposures
-from pluralis.attacks.at_publication import MOST_ROWS, measured, not_stopped
-from pluralis.comparison.comparing import choose
-from pluralis.policy.policy import Policy
+from pluralis.comparison.choice import choose
+from pluralis.method import AUTO
+from pluralis.policy.policy import Policy, as_policy
 from pluralis.progress import stage
+from pluralis.publishing.attack_scores import measured, not_stopped, remarks_on_plain
 from pluralis.publishing.republishing import Known
 from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
 from pluralis.release.form import SEVERAL
 from pluralis.release.release import Release
+from pluralis.report.exposure import Exposure, exposures
 
-AUTO = "auto"  # in the place of a method's name: the best of all that apply
+ATTACKED = True  # a release that is built is attacked, unless whoever publishes says otherwise
 
 
 def publish(
-    source: object,
-    policy: Policy,
+    table: object,
+    policy: Policy | str | Path,
     *,
     key: Key | None = None,
     encoding: str = "utf-8",
     separator: str | None = None,
     attacks: bool | None = None,
 ) -> Publication:
-    """Decide and build a release of a table (a path, or a pandas, Polars or Arrow frame) under a policy, in memory.
+    """Decide and build a release of a table under a policy, in memory. Nothing is visible until it is saved.
 
-    Raises Infeasible where no such release exists. Nothing is visible until `save`. To publish the same people again,
-    pass the `key` of the publication before, or `key_for` its folder: it also holds what must be repeated.
-    `encoding` and `separator` are those of a CSV file. `method: auto` compares methods first, and takes the best.
-    `attacks` says whether to attack what was built; if not given, tables of up to MOST_ROWS rows are.
+    Parameters
+    ----------
+    table : str, Path or data frame
+        A CSV or Parquet file, or a polars, pandas or pyarrow table.
+    policy : Policy, str or Path
+        A policy, or a policy file. ``method: auto`` compares methods first, and takes the best.
+    key : Key, optional
+        To publish the same people again: that of the publication before, or `key_for` its folder. It also holds what
+        must be repeated. Without it, a new one.
+    encoding, separator : str
+        Of a CSV file, as in `read_table`.
+    attacks : bool, optional
+        Whether to attack what was built; if not given, it is: 5,000 people, however large the table.
+
+    Returns
+    -------
+    Publication
+        The release in memory, with its loss and what attacks got; ``save`` writes it, after the audit.
+
+    Raises
+    ------
+    Infeasible
+        If no such release exists, with what would work.
+    InputError, PolicyError
+        If the table or the policy cannot be read, or do not fit.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
+    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
+    >>> pls.publish(people, policy, key=pls.Key.test()).tables["microdata"].rows()
+    [('[20, 30]', 'flu', 1), ('[20, 30]', 'hiv', 1), ('[40, 50]', 'flu', 2), ('[40, 50]', 'gout', 2)]
+    >>> pls.publish(people, pls.Policy(quasi=["age"], sensitive={"disease": 3}))
+    Traceback (most recent call last):
+    pluralis.errors.Infeasible: 'disease' cannot be 3-diverse: 'flu' fills 2 of 4 rows (50.0%). The largest l it \
+allows is 2; set l: 2, or allow suppress: 0.25.
     """
+    policy = as_policy(policy)
     asked, notes = policy, list[str]()
     if policy.publish.method == AUTO:
-        policy, why = choose(source, policy, encoding=encoding, separator=separator)
+        policy, why = choose(table, policy, encoding=encoding, separator=separator)
         notes.append(why)
-    made = build(source, policy, key or Key.new(), encoding=encoding, separator=separator, notes=notes)
+    made = build(table, policy, key or Key.new(), encoding=encoding, separator=separator, notes=notes)
     release, attacked, exposed = made.release, None, tuple[Exposure, ...]()
-    if made.original.height <= MOST_ROWS if attacks is None else attacks:
-        release = release.spelled_out()
+    if ATTACKED if attacks is None else attacks:
+        release = release.decoded()
         attacked, exposed = measured(release, made.original, made.person), exposures(release)
     manifest = release.manifest.model_copy(update={"breaks": _breaks(release, attacked, made.people)})
-    known = Known.of(made.original, made.people, in_order=bool(made.key.made) or asked.republish is not None)
+    known = Known.sampled(made.original, made.people, in_order=bool(made.key.made) or asked.republish is not None)
     with stage("packing the tables"):
-        return Publication(manifest, release.tables, asked, made.key, made.loss, made.notes, attacked, exposed, known)
+        remarks = (*made.notes, *remarks_on_plain(attacked or ()))
+        return Publication(manifest, release.tables, asked, made.key, made.loss, remarks, attacked, exposed, known)
 
 
 def _breaks(release: Release, attacked: Sequence[Result] | None, people: int) -> tuple[str, ...]:
     """What a release does not stop; what was measured of several rows takes the place of the sentence without it."""
-    found = tuple(not_stopped(release, attacked, people))
-    said = any(sentence.startswith(SEVERAL) for sentence in found)
-    kept = (sentence for sentence in release.manifest.breaks if not (said and sentence.startswith(SEVERAL)))
-    return tuple(dict.fromkeys((*kept, *found)))
+    sentences = tuple(not_stopped(release, attacked, people))
+    measured_again = any(sentence.startswith(SEVERAL) for sentence in sentences)
+    kept = (sentence for sentence in release.manifest.breaks if not (measured_again and sentence.startswith(SEVERAL)))
+    return tuple(dict.fromkeys((*kept, *sentences)))

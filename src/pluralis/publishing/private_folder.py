@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from pluralis.errors import OutputError
 from pluralis.publishing.republishing import PRIVATE
 from pluralis.publishing.staging import Stage
 from pluralis.randomness import Key
+from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.manifest import MANIFEST, Manifest
 from pluralis.report.report import render_report
 from pluralis.report.risk import with_results
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ATTACKED = "attack.json"
 REPORT = "report.html"
+LATER = "after_publication"  # which results of attack.json
 
 
 def write_private(to: Stage, publication: Publication, manifest: Manifest, verdict: Verdict, key: Key) -> None:
@@ -53,30 +55,41 @@ def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
     private = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
     if not (private / "key").is_file():
         return
-    sha256 = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
-    kept = _joined(_kept_results(private / ATTACKED, sha256), results)
-    _rewrite(private / ATTACKED, _results_json(sha256, kept))
+    written = (Path(folder) / MANIFEST).read_bytes()
+    sha256, lists = (
+        hashlib.sha256(written).hexdigest(),
+        AttributeLists.of_manifest(Manifest.model_validate_json(written)),
+    )
+    before, later = _kept_results(private / ATTACKED, sha256)
+    kept = _joined(before, results)
+    later = frozenset(result for result in kept if result in later or result in results)
+    _rewrite(private / ATTACKED, _results_json(sha256, kept, later))
     report = private / REPORT
     if report.is_file():
-        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept))
+        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept, lists, later))
 
 
 def _joined(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:
     """Of each question the result of more people, else the new one; new ones first."""
-    before, now = ({(one.attack, one.question, one.attribute, one.adversary): one for one in of} for of in (old, new))
+    before, now = (
+        {(one.attack, one.question, one.attribute, one.adversary): one for one in results} for results in (old, new)
+    )
     best = {asked: one if asked not in before or one.targets >= before[asked].targets else before[asked]
             for asked, one in now.items()}  # fmt: skip
     return [*best.values(), *(one for asked, one in before.items() if asked not in now)]
 
 
-def _kept_results(path: Path, manifest_sha256: str) -> list[Result]:
-    """What is kept of this release; of another, nothing."""
+def _kept_results(path: Path, manifest_sha256: str) -> tuple[list[Result], frozenset[Result]]:
+    """What is kept of this release, and which of it was got after publication; of another, nothing."""
     if not path.is_file():
-        return []
+        return [], frozenset()
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return [Result.from_dict(one) for one in data["results"]] if data["manifest_sha256"] == manifest_sha256 else []
-    except (ValueError, KeyError, TypeError):
+        if data["manifest_sha256"] != manifest_sha256:
+            return [], frozenset()
+        results = [Result.from_dict(one) for one in data["results"]]
+        return results, frozenset(results[i] for i in data.get(LATER, ()))
+    except (ValueError, KeyError, TypeError, IndexError):
         raise OutputError(f"{path} is damaged. Remove it, then attack again.") from None
 
 
@@ -91,7 +104,9 @@ def _rewrite(path: Path, content: str) -> None:
     written.replace(path)
 
 
-def _results_json(manifest_sha256: str, results: Sequence[Result]) -> str:
-    """What attacks got from the release that has this manifest."""
-    data = {"manifest_sha256": manifest_sha256, "results": [result.to_dict() for result in results]}
+def _results_json(manifest_sha256: str, results: Sequence[Result], later: Collection[Result] = frozenset()) -> str:
+    """What attacks got from the release that has this manifest, and which of it after publication."""
+    data: dict[str, object] = {"manifest_sha256": manifest_sha256, "results": [result.to_dict() for result in results]}
+    if later:
+        data[LATER] = [i for i, result in enumerate(results) if result in later]
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

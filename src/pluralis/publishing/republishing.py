@@ -26,11 +26,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pluralis.attacks.adversary.overlap import Remaining, remaining
-from pluralis.attacks.at_publication import PEOPLE, TARGETS, percent
+from pluralis.attacks.adversary.several_releases import Remaining, remaining
 from pluralis.attacks.base import Options
+from pluralis.display.words import percent
 from pluralis.errors import InputError, OutputError, PolicyError, ReleaseError
-from pluralis.methods import method_named
+from pluralis.method import method_named
+from pluralis.publishing.attack_scores import PEOPLE, TARGETS
 from pluralis.publishing.staging import restore
 from pluralis.randomness import Key, Made
 from pluralis.release.manifest import MANIFEST, Manifest
@@ -50,7 +51,7 @@ class Known:
     people: int
 
     @classmethod
-    def of(cls, original: pl.DataFrame, people: int, *, in_order: bool) -> Known:
+    def sampled(cls, original: pl.DataFrame, people: int, *, in_order: bool) -> Known:
         """Drawn from the rows as they stand, or, if figures are to be published, from their canonical order."""
         if original.height <= TARGETS:
             return cls(original, people)
@@ -72,7 +73,37 @@ def private_of(target: Path) -> Path:
 
 
 def key_for(folder: str | Path) -> Key:
-    """The key to publish to a folder with: its private folder's, or a new one if nothing was published there yet."""
+    """The key to publish to a folder with: its private folder's, or a new one if nothing was published there yet.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The release folder, there or not.
+
+    Returns
+    -------
+    Key
+        What to pass to `publish`.
+
+    Raises
+    ------
+    OutputError
+        If a release is there and its private folder is gone: a new key would make a second release of the same people.
+    InputError
+        If the key cannot be read, or others can read it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20, 30], "disease": ["flu", "hiv"]})
+    >>> policy = pls.Policy(quasi=["age"], sensitive={"disease": 2})
+    >>> with TemporaryDirectory() as folder:
+    ...     first = pls.publish(people, policy, key=key_for(f"{folder}/release"), attacks=False)
+    ...     _ = first.save(f"{folder}/release")
+    ...     key_for(f"{folder}/release").key_bytes == first.key.key_bytes
+    True
+    """
     target = Path(folder).absolute()
     try:
         restore(private_of(target))
@@ -108,18 +139,19 @@ def made_of(release: Release) -> Made:
 
 
 def _digest(tables: dict[str, str]) -> str:
-    return hashlib.sha256("".join(f"{name}\0{of}\0" for name, of in sorted(tables.items())).encode()).hexdigest()
+    text = "".join(f"{name}\0{sha256}\0" for name, sha256 in sorted(tables.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def key_after(found: Before, key: Key, made: Made | None = None) -> Key:
+def key_after(earlier: Before, key: Key, made: Made | None = None) -> Key:
     """The key to keep, with all releases made under it, and this one."""
-    whole = changed(key, made=tuple(dict.fromkeys((*found.made, *key.made))))
+    whole = changed(key, made=tuple(dict.fromkeys((*earlier.made, *key.made))))
     return whole if made is None else whole.with_release(made)
 
 
-def require_key(target: Path, found: Before, key: Key) -> None:
+def require_key(target: Path, earlier: Before, key: Key) -> None:
     """Refuse a second key for the same private folder: it would make two releases of the same people."""
-    if found.key is not None and not key.repeats(found.key):
+    if earlier.key is not None and not key.repeats(earlier.key):
         raise OutputError(
             f"{private_of(target).name} holds another key, of an earlier release. Publish with that key (the command "
             f"line does so by itself, in Python pass key=pluralis.key_for('{target}')), or choose another name: two "
@@ -127,44 +159,45 @@ def require_key(target: Path, found: Before, key: Key) -> None:
         )
 
 
-def said_of(target: Path, found: Before, release: Release, key: Key, known: Known | None,
+def said_of(target: Path, earlier: Before, release: Release, key: Key, known: Known | None,
             independent: bool) -> str | None:  # fmt: skip
     """What a release tells beside earlier ones of the same people, as a sentence for `breaks`; None if nothing.
 
     Raises OutputError where that was not asked for.
     """
-    require_key(target, found, key)
-    mine = made_of(release)
-    there = None if found.manifest is None else _manifest(found.manifest)
-    same = there is not None and _same_tables(target, there, release, mine)
-    if found.manifest is not None and found.key is None and not same:
+    require_key(target, earlier, key)
+    own = made_of(release)
+    there = None if earlier.manifest is None else _manifest(earlier.manifest)
+    same = there is not None and _same_tables(target, there, release, own)
+    if earlier.manifest is not None and earlier.key is None and not same:
         raise _second_key(target)
-    made = key_after(found, key).made
-    others = [one.method for one in made if one.tables != mine.tables]
-    if found.manifest is not None and not same:
+    made = key_after(earlier, key).made
+    others = [one.method for one in made if one.tables != own.tables]
+    if earlier.manifest is not None and not same:
         others.append("" if there is None else there.method)
-    if found.key is not None and found.manifest is None and not made:
+    if earlier.key is not None and earlier.manifest is None and not made:
         others.append("")  # the key of an earlier version: what was made under it is not known
-    if not others or (all(map(_keeps, (mine.method, *others))) and _are_known(target, there, release)):
+    if not others or (all(map(_keeps, (own.method, *others))) and _are_known(target, there, release)):
         return None
     if same:
         assert there is not None
-        return next((said for said in there.breaks if said.startswith(SUCCESSIVE)), SUCCESSIVE + _NOT_MEASURED)
+        sentences = (sentence for sentence in there.breaks if sentence.startswith(SUCCESSIVE))
+        return next(sentences, SUCCESSIVE + _NOT_MEASURED)
     costs = _measured(target, release, known) if there is not None else None
-    if independent or any(one.tables == mine.tables for one in made):
-        return SUCCESSIVE + _said(costs, known, publicly=True)
-    where = f"the one in {target}" if found.manifest is not None else "the one that was made before under this key"
-    why = f"the table, the policy or the method changed, and {mine.method} then groups people anew"
-    if all(map(_keeps, (mine.method, *others))):
+    if independent or any(one.tables == own.tables for one in made):
+        return SUCCESSIVE + _consequence(costs, known, publicly=True)
+    where = f"the one in {target}" if earlier.manifest is not None else "the one that was made before under this key"
+    why = f"the table, the policy or the method changed, and {own.method} then groups people anew"
+    if all(map(_keeps, (own.method, *others))):
         why = (
             "some of its rows are no longer there. The policy names no `person`, so that a row in which anything was "
             "corrected, now or later, is another row, with values drawn anew"
         )
     raise OutputError(
-        f"This release is not {where}: {why}. W{_said(costs, known, publicly=False)[1:]}. Publish the same table under "
-        "the same policy, or write `republish: independent` in the policy if that may be known of these people: the "
-        f"release then says so. If nobody has the earlier release, remove it and {private_of(target).name}, and "
-        "publish afresh."
+        f"This release is not {where}: {why}. W{_consequence(costs, known, publicly=False)[1:]}. Publish the same "
+        "table under the same policy, or write `republish: independent` in the policy if that may be known of "
+        "these people: the release then says so. If nobody has the earlier release, remove it and "
+        f"{private_of(target).name}, and publish afresh."
     )
 
 
@@ -187,11 +220,11 @@ def _manifest(data: bytes) -> Manifest | None:
         return None
 
 
-def _same_tables(target: Path, there: Manifest, release: Release, mine: Made) -> bool:
+def _same_tables(target: Path, there: Manifest, release: Release, own: Made) -> bool:
     """Whether a folder holds the same tables: the same files, or, in another format, the same rows."""
     if [info.name for info in there.tables] != [info.name for info in release.manifest.tables]:
         return False
-    if _digest({info.name: info.sha256 for info in there.tables}) == mine.tables:
+    if _digest({info.name: info.sha256 for info in there.tables}) == own.tables:
         return True
     old = _read(target)
     return old is not None and all(table.equals(release.tables[name]) for name, table in old.tables.items())
@@ -217,7 +250,7 @@ def _are_known(target: Path, there: Manifest | None, release: Release) -> bool:
 
     Each release under a key then has all rows of those before it, whichever of them somebody holds.
     """
-    if release.manifest.parameters.get("persons"):
+    if release.manifest.parameters.persons:
         return True
     old = None if there is None else _read(target)
     if old is None:
@@ -227,12 +260,14 @@ def _are_known(target: Path, there: Manifest | None, release: Release) -> bool:
 
 def _without(one: Release, other: Release) -> bool:
     """Whether a release has rows, as published, that another one has not as often."""
-    for name, rows in one.spelled_out().tables.items():
-        others = other.spelled_out().tables.get(name)
+    for name, rows in one.decoded().tables.items():
+        others = other.decoded().tables.get(name)
         if others is None or others.columns != rows.columns:
             return True
-        counts, of = (table.group_by(pl.all()).agg(pl.len().alias("\0rows")) for table in (_flat(rows), _flat(others)))
-        both = counts.join(of, on=rows.columns, how="left", nulls_equal=True, suffix="\0other")
+        counts, other_counts = (
+            table.group_by(pl.all()).agg(pl.len().alias("\0rows")) for table in (_flat(rows), _flat(others))
+        )
+        both = counts.join(other_counts, on=rows.columns, how="left", nulls_equal=True, suffix="\0other")
         if (both["\0rows"] > both["\0rows\0other"].fill_null(0)).any():
             return True
     return False
@@ -254,13 +289,13 @@ def _measured(target: Path, release: Release, known: Known | None) -> Remaining 
         return None
     options = Options(sample=max(1, known.rows.height))
     try:
-        found = [*remaining(release.spelled_out(), [old.spelled_out()], known.rows, options)]
+        results = [*remaining(release.decoded(), [old.decoded()], known.rows, options)]
     except InputError:  # the earlier release has columns that this one does not know
         return None
-    return max(found, key=lambda left: (left.certain, left.short, left.gained), default=None)
+    return max(results, key=lambda left: (left.certain, left.short, left.gained), default=None)
 
 
-def _said(costs: Remaining | None, known: Known | None, *, publicly: bool) -> str:
+def _consequence(costs: Remaining | None, known: Known | None, *, publicly: bool) -> str:
     """What two releases tell together; in numbers to the publisher, in public only of many people."""
     if costs is None or known is None:
         return _NOT_MEASURED

@@ -6,14 +6,15 @@ Nothing else in Pluralis writes a release.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 from pluralis.attacks import Result
-from pluralis.attacks.adversary.exposure import Exposure
 from pluralis.auditing import Verdict, audit
+from pluralis.display.objects import Columns
 from pluralis.errors import AuditFailed, Breached, OutputError
 from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.metrics import Loss
@@ -27,6 +28,7 @@ from pluralis.release.manifest import CSV_ESCAPE, MANIFEST, README, Manifest
 from pluralis.release.reading import require_sealed
 from pluralis.release.readme import release_readme
 from pluralis.release.release import with_set_labels
+from pluralis.report.exposure import Exposure
 from pluralis.table.sources import Packed, write_csv_bytes
 
 Format = Literal["parquet", "csv"]
@@ -34,12 +36,45 @@ Format = Literal["parquet", "csv"]
 
 @dataclass(frozen=True, repr=False)
 class Publication(AnalystRelease):
-    """A release in memory, with what only its publisher has. `save` makes it visible, after the audit.
+    """A release in memory, with what only its publisher has. `publish` returns one; `save` makes it visible.
 
-    Its tables are packed: the audit of the staged files then needs no memory beside theirs. `attacked` is what attacks
-    got, None where none was run; `exposures` are how sure guesses are, group by group; `known` are some people of the
-    original, to tell what it gives away beside an earlier release.
+    Its tables are packed: the audit of the staged files then needs no memory beside theirs.
+
+    Parameters
+    ----------
+    manifest, tables
+        Those of the release.
+    policy : Policy
+        What was asked.
+    key : Key
+        What it was drawn with. Publish the same people again with it.
+    loss : Loss
+        What was lost against the original.
+    notes : tuple of str
+        What whoever publishes should know.
+    attacked : tuple of Result, optional
+        What attacks got; None where none was run.
+    exposures : tuple of Exposure
+        How sure guesses are, group by group.
+    known : Known, optional
+        Some people of the original, to tell what it gives away beside an earlier release.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
+    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
+    >>> pls.publish(people, policy, attacks=False)
+    Publication by bsgi, generalized: 4 rows, 0 suppressed
+      table      rows  columns
+      microdata     4  age, disease, group
+    Promised:
+      P(disease | age) ≤ 1/2
+    In memory: save it to publish it.
     """
+
+    TITLE: ClassVar[str] = "Publication"
 
     policy: Policy
     key: Key
@@ -56,21 +91,61 @@ class Publication(AnalystRelease):
     def save(
         self, folder: str | Path, *, replace: bool = False, format: Format = "parquet", allow_test: bool = False
     ) -> Verdict:
-        """Write `folder` and `folder.private`; raises AuditFailed, and writes nothing, where a claim does not hold, and
-        Breached where an attack got more than a claim allows.
+        """Write the release to a folder, and what is the publisher's alone to `folder.private`, after the audit.
 
-        What the audit measured for each claim is then written into the manifest: the certificate of the release.
+        What the audit measured for each claim is written into the manifest: the certificate of the release.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Where the release goes.
+        replace : bool
+            Replace a release that is there already.
+        format : {"parquet", "csv"}
+            Of the published tables.
+        allow_test : bool
+            Accept the fixed test key, which protects nobody.
+
+        Returns
+        -------
+        Verdict
+            What the audit found in the staged files.
+
+        Raises
+        ------
+        AuditFailed
+            If a claim does not hold. Nothing is written then.
+        Breached
+            If an attack got more than a claim allows. Nothing is written then.
+        OutputError
+            If something else is there, or a release that this one must not stand beside.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import polars as pl
+        >>> import pluralis as pls
+        >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
+        >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
+        >>> with TemporaryDirectory() as folder:
+        ...     verdict = pls.publish(people, policy, attacks=False).save(f"{folder}/release", format="csv")
+        ...     sorted(path.name for path in Path(folder, "release").iterdir())
+        ['README.md', 'manifest.json', 'microdata.csv']
+        >>> verdict.holds
+        True
         """
+        if format not in get_args(Format):
+            raise OutputError(f"A release is written as {' or '.join(get_args(Format))}, not as {format!r}.")
         target = Path(folder).absolute()
         private = target.with_name(target.name + PRIVATE)
         check_target(target, replace=replace, mark=MANIFEST)
         check_target(private, replace=True, mark="key")
         with staging(target, private, private) as (public_stage, private_stage, key_stage):
-            found = before(target)  # now: what a killed writer left is put in order
+            earlier = before(target)  # now: what a killed writer left is put in order
             independent = self.policy.republish == "independent"
-            said = said_of(target, found, self, self.key, self.known, independent)
+            successive = said_of(target, earlier, self, self.key, self.known, independent)
             with stage("writing"):
-                manifest = self._write_public(public_stage, format, () if said is None else (said,))
+                manifest = self._write_public(public_stage, format, () if successive is None else (successive,))
             with stage("auditing the staged files"):
                 verdict = audit(public_stage.folder, allow_test=allow_test, limit=None)
             if not verdict.holds:
@@ -81,11 +156,11 @@ class Publication(AnalystRelease):
             public_stage.rewrite(MANIFEST, manifest.to_json().encode())
             public_stage.rewrite(README, release_readme(manifest).encode())
             require_sealed(public_stage.folder, manifest)
-            write_private(private_stage, self, manifest, verdict, key_after(found, self.key, made_of(self)))
-            key_after(found, self.key).write(key_stage.folder / "key")
+            write_private(private_stage, self, manifest, verdict, key_after(earlier, self.key, made_of(self)))
+            key_after(earlier, self.key).write(key_stage.folder / "key")
             with one_at_a_time(target.parent), ExitStack() as undo:
                 check_target(target, replace=replace, mark=MANIFEST)
-                if before(target) != found:
+                if before(target) != earlier:
                     require_key(target, before(target), self.key)
                     raise OutputError(f"{target} was changed by another writer meanwhile. Nothing was written.")
                 if target.exists():  # the key alone in between: a report never stands beside another release
@@ -98,7 +173,16 @@ class Publication(AnalystRelease):
                 undo.pop_all()
         return verdict
 
-    def _write_public(self, to: Stage, format: Format, said: tuple[str, ...]) -> Manifest:
+    def _parts(self) -> Iterator[str | Columns]:
+        yield from super()._parts()
+        if self.attacked is not None:
+            breaches = sum(result.breach for result in self.attacked)
+            exceeded = f"{breaches:,} exceed a promise" if breaches else "none exceeds a promise"
+            yield f"Attacked: {len(self.attacked):,} questions asked, {exceeded}."
+        yield from (f"Note: {note}" for note in self.notes)
+        yield "In memory: save it to publish it."
+
+    def _write_public(self, to: Stage, format: Format, more_breaks: tuple[str, ...]) -> Manifest:
         tables = []
         assert isinstance(self.tables, Packed)
         for info in self.manifest.tables:
@@ -110,10 +194,9 @@ class Publication(AnalystRelease):
             to.write(file, data)
             about = {"file": file, "rows": self.tables.rows[info.name], "bytes": len(data)}
             tables.append(info.model_copy(update={**about, "sha256": hashlib.sha256(data).hexdigest()}))
-        parameters = dict(self.manifest.parameters)
-        if format == "csv":
-            parameters["csv_escape"] = CSV_ESCAPE
-        breaks = (*self.manifest.breaks, *said)
+        escape = CSV_ESCAPE if format == "csv" else None
+        parameters = self.manifest.parameters.model_copy(update={"csv_escape": escape})
+        breaks = (*self.manifest.breaks, *more_breaks)
         manifest = self.manifest.model_copy(
             update={"tables": tuple(tables), "parameters": parameters, "breaks": breaks}
         )

@@ -36,7 +36,11 @@ def check_target(target: Path, *, replace: bool, mark: str) -> None:
     if target.is_symlink():
         raise OutputError(f"{target} is a symbolic link. Name a real folder.")
     if target.exists() and not replace:
-        raise OutputError(f"{target} exists already. Choose another name, or pass --replace.")
+        raise OutputError(
+            f"{target} exists already. To publish the same people again, pass --replace: what both releases tell "
+            "together is then looked at. Two under different names can be intersected, and nobody looks at both. "
+            "Choose another name for another table."
+        )
     if target.exists() and not target.is_dir():
         raise OutputError(f"{target} is a file. Choose another name.")
     if target.exists() and any(target.iterdir()) and not (target / mark).is_file():

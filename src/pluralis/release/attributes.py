@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from graphlib import TopologicalSorter
+from itertools import pairwise
 
 import polars as pl
-from pydantic import ValidationError
 
-from pluralis.errors import ReleaseError
-from pluralis.release.manifest import MANIFEST, ColumnInfo
+from pluralis.release.manifest import ColumnInfo
 from pluralis.release.release import Release
-from pluralis.table.labels import in_order_of_numbers, is_binned
+from pluralis.table.labels import OrderedDomain, in_order_of_numbers, is_binned
 from pluralis.table.spelling import cores
 
 ASKED = ("quasi", "plain", "sensitive")
@@ -28,30 +29,56 @@ def attributes_of(release: Release) -> dict[str, ColumnInfo]:
     >>> count = ColumnInfo(name="count", role="count", type="number")
     >>> table = TableInfo(name="sensitive_disease", file="sensitive_disease.parquet", columns=(value, count))
     >>> manifest = Manifest(method="decomposition", variant="hardened", kind="decomposed", rows=2, suppressed=0,
-    ...                     claims=(), breaks=(), parameters={}, tables=(table,))
+    ...                     claims=(), breaks=(), tables=(table,),
+    ...                     parameters={"linked": True, "l": {"disease": 2}, "options": {}, "primary": "disease"})
     >>> [(name, info.name, info.domain) for name, info in attributes_of(Release(manifest, {})).items()]
     [('disease', 'disease', ('flu', 'hiv'))]
     """
     manifest = release.manifest
-    found = [column for table in manifest.tables for column in table.columns if column.role in ASKED]
-    try:
-        found += [ColumnInfo.model_validate(info) for info in manifest.parameters.get("domains", {}).values()]
-    except (AttributeError, ValidationError):
-        raise ReleaseError(
-            f"{MANIFEST}, parameters.domains describes no attributes. The release is damaged; ask for it again."
-        ) from None
+    columns = [column for table in manifest.tables for column in table.columns if column.role in ASKED]
+    columns += manifest.parameters.domains.values()
     infos: dict[str, ColumnInfo] = {}
-    for info in found:
+    ordered: dict[str, list[Sequence[object]]] = {}
+    for info in columns:
         name = info.attribute or info.name
+        if info.ordered:
+            ordered.setdefault(name, []).append(info.domain or ())
         if name not in infos or _as_they_are(info) > _as_they_are(infos[name]):
             infos[name] = info.model_copy(update={"name": name, "attribute": name})
-    for name in manifest.parameters.get("l", {}):
+    for name, domains in ordered.items():
+        if len(domains) > 1:
+            infos[name] = infos[name].model_copy(update={"domain": _merged(domains)})
+    for name in manifest.parameters.l:
         if name in infos:
             domain = infos[name].domain
-            if is_binned(domain):  # in a table that shows it openly they stand in the order of text
+            if (
+                is_binned(domain) and not infos[name].ordered
+            ):  # in a table that shows it openly they stand in the order of text
                 domain = tuple(in_order_of_numbers([str(label) for label in domain or ()]))
             infos[name] = infos[name].model_copy(update={"role": "sensitive", "domain": domain})
     return infos
+
+
+def _merged(domains: Sequence[Sequence[object]]) -> tuple[str | None, ...]:
+    """The values of several domains in an order that is that of each of them, a missing one last.
+
+    >>> _merged([("low", "high", None), ("low", "mid"), ("mid", "high")])
+    ('low', 'mid', 'high', None)
+    """
+    after: TopologicalSorter[str] = TopologicalSorter()
+    for domain in domains:
+        texts = [value for value in domain if isinstance(value, str)]
+        for value in texts:
+            after.add(value)
+        for one, two in pairwise(texts):
+            after.add(two, one)
+    missing = [None] if any(None in domain for domain in domains) else []
+    return (*after.static_order(), *missing)
+
+
+def ordered_domain(info: ColumnInfo) -> OrderedDomain | None:
+    """The values of an ordered attribute in their order; None of another attribute."""
+    return OrderedDomain([str(value) for value in info.domain or () if value is not None]) if info.ordered else None
 
 
 def _as_they_are(info: ColumnInfo) -> bool:
@@ -61,7 +88,7 @@ def _as_they_are(info: ColumnInfo) -> bool:
 
 def holds_bins(info: ColumnInfo) -> bool:
     """Whether an attribute is a sensitive number that is published in intervals."""
-    return info.role == "sensitive" and is_binned(info.domain)
+    return info.role == "sensitive" and not info.ordered and is_binned(info.domain)
 
 
 def texts_of(info: ColumnInfo) -> list[str]:
@@ -75,7 +102,7 @@ class Spellings:
 
     >>> info = ColumnInfo(name="disease", role="sensitive", type="text", domain=("Flu", "HIV"))
     >>> spellings = Spellings(info, fold_case=True)
-    >>> spellings.of(" hiv"), spellings.of("flue")
+    >>> spellings.lookup(" hiv"), spellings.lookup("flue")
     ('HIV', None)
     """
 
@@ -92,7 +119,7 @@ class Spellings:
         folded = cores(pl.Series(self.texts, dtype=pl.String), fold_case=self._fold_case)
         return dict(reversed([*zip(folded, self.texts, strict=True)]))
 
-    def of(self, text: str) -> str | None:
+    def lookup(self, text: str) -> str | None:
         """The published spelling, or None where no value is spelled like this."""
         if text in self._published:
             return text

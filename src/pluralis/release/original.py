@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
@@ -9,18 +10,83 @@ import polars as pl
 from pluralis.errors import InputError
 from pluralis.policy.attributes import Attribute
 from pluralis.release.manifest import ColumnInfo, Manifest
+from pluralis.release.recodings import Recoding
+from pluralis.table.bins import break_labels, in_bins
 from pluralis.table.canonical import canonical
-from pluralis.table.dictionaries import is_text, spelled_out
-from pluralis.table.labels import binned, is_binned
+from pluralis.table.dictionaries import decode, is_text
+from pluralis.table.labels import binned, is_binned, number_texts
+from pluralis.table.recoding import recode
 from pluralis.table.spelling import cores
 
+_NUMBER = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # as a column of numbers is read
 
-def require_rows(original: pl.DataFrame, published: int, left_out: int) -> None:
-    """Refuse a table that has not as many rows as were published and left out."""
-    if original.height != published + left_out:
+
+def require_rows(original: pl.DataFrame, published: int, suppressed: int) -> None:
+    """Refuse a table that has not as many rows as were published and suppressed."""
+    if original.height != published + suppressed:
         raise InputError(
             f"The original has {original.height:,} rows, the release {published:,} and "
-            f"{left_out:,} left out: it is not the original of this release. Give the table that was published."
+            f"{suppressed:,} suppressed: it is not the original of this release. Give the table that was published."
+        )
+
+
+def recoded(original: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
+    """The original with numbers cut off and rare values joined as in the release; one that was recoded stays as it is.
+
+    Rare values are counted over all rows, so this comes before any rows are chosen. Numbers are put in bins where they
+    are compared (`original_values`).
+    """
+    recodings = manifest.parameters.recodings
+    asked = {name for name, own in recodings.items() if (own.top, own.bottom, own.rare) != (None, None, None)}
+    if not asked:
+        return original
+    protected = set(manifest.parameters.l) if any(recodings[name].rare for name in asked) else set()
+    infos = {(c.attribute or c.name): c for info in manifest.tables for c in info.columns if c.domain is not None}
+    infos |= manifest.parameters.domains
+    columns, attributes = {}, {}
+    for name in sorted(asked | protected):
+        _require_column(original, name)
+        attributes[name] = _attribute(original[name], infos.get(name), manifest, name)
+        columns[name] = canonical(original[name], attributes[name], _missing(name, manifest), [])
+    read = recode(columns, attributes, [], folder=None, levels=lambda level: _level(original, level, manifest))
+    return original.with_columns(decode(read.columns[name]).alias(name) for name in sorted(asked))
+
+
+def _attribute(values: pl.Series, column: ColumnInfo | None, manifest: Manifest, name: str) -> Attribute:
+    """How the policy read a column, and what it asked to be done to it."""
+    parameters = manifest.parameters
+    as_bins = (
+        column is not None
+        and not column.ordered
+        and is_binned(column.domain)
+        and not _holds_intervals(values, _missing(name, manifest))
+    )
+    number = as_bins or (column is not None and column.type == "number")
+    instead = parameters.missing_as.get(name)
+    keys = parameters.recodings.get(name, Recoding()).attribute("number" if number else "text")
+    keys |= {"role": "sensitive" if name in parameters.l else "quasi"}
+    keys |= {"case": "keep" if name in parameters.case else "fold"}
+    return Attribute.model_validate(keys if instead is None else keys | {"if_missing": {"as": instead}})
+
+
+def _missing(name: str, manifest: Manifest) -> Sequence[str]:
+    """The texts that mean that a value of a column is missing."""
+    own = manifest.parameters.recodings.get(name, Recoding()).missing
+    return manifest.parameters.missing if own is None else own
+
+
+def _level(original: pl.DataFrame, name: str, manifest: Manifest) -> pl.Series:
+    """A column of wider values."""
+    _require_column(original, name)
+    case: Literal["fold", "keep"] = "keep" if name in manifest.parameters.case else "fold"
+    return canonical(original[name], Attribute(role="plain", case=case), _missing(name, manifest), [])
+
+
+def _require_column(original: pl.DataFrame, name: str) -> None:
+    if name not in original.columns:
+        raise InputError(
+            f"The original has no column {name!r}, so it is not the original of this release. Give the table "
+            "that was published."
         )
 
 
@@ -31,31 +97,50 @@ def original_values(
 
     What the policy declared missing is null, or the value that it put in its place. Text may come `in_codes`.
     """
-    if column.name not in original.columns:
-        raise InputError(
-            f"The original has no column {column.name!r}, so it is not the original of this release. Give the table "
-            "that was published."
-        )
-    missing = manifest.parameters.get("missing", [""])
-    protected = column.role == "sensitive" or column.name in manifest.parameters.get("l", {})
-    in_bins = protected and is_binned(column.domain) and not _holds_intervals(original[column.name])
-    case: Literal["fold", "keep"] = "keep" if column.name in manifest.parameters.get("case", []) else "fold"
-    kind = Attribute(role="plain", type="number" if in_bins or column.type == "number" else "text", case=case)
+    _require_column(original, column.name)
+    recoding = manifest.parameters.recodings.get(column.name, Recoding())
+    missing = _missing(column.name, manifest)
+    protected = column.role == "sensitive" or column.name in manifest.parameters.l
+    breaks = recoding.breaks
+    if breaks is not None and _holds_labels(original[column.name], break_labels(breaks), missing):
+        breaks = None
+    has_bins = protected and not column.ordered and is_binned(column.domain)
+    as_bins = has_bins and not _holds_intervals(original[column.name], missing)
+    case: Literal["fold", "keep"] = "keep" if column.name in manifest.parameters.case else "fold"
+    number = as_bins or breaks is not None or column.type == "number" or bool(recoding.numbers)
+    kind = Attribute(role="plain", type="number" if number else "text", case=case)
     values = canonical(original[column.name], kind, missing, [], in_codes=in_codes)
-    if in_bins:
+    values = number_texts(values).rename(column.name) if recoding.numbers else values
+    if breaks is not None:
+        values = in_bins(values, breaks)
+    elif as_bins:
         values = binned(values, [str(label) for label in column.domain or ()])
     elif column.sets and column.type == "text" and case == "fold":
-        values = _spelled_as(spelled_out(values), [str(value) for value in column.domain or ()])
-    instead = manifest.parameters.get("missing_as", {}).get(column.name)
-    return values if instead is None else spelled_out(values).fill_null(instead)
+        values = _spelled_as(decode(values), [str(value) for value in column.domain or ()])
+    instead = manifest.parameters.missing_as.get(column.name)
+    return values if instead is None else decode(values).fill_null(instead)
 
 
-def _holds_intervals(values: pl.Series) -> bool:
-    """Whether the original itself has intervals, as text, in the place of numbers."""
+def _holds_intervals(values: pl.Series, missing: Sequence[str]) -> bool:
+    """Whether the original itself has intervals, as text, in the place of numbers.
+
+    Where it has numbers, every text that does not mean a missing value is one. A mark may begin as intervals do.
+    """
+    texts = _texts_besides(values, missing)
+    return bool(texts.len()) and not texts.str.contains(_NUMBER).all()
+
+
+def _holds_labels(values: pl.Series, labels: list[str], missing: Sequence[str]) -> bool:
+    """Whether the original itself has the labels of bins, as text, in the place of numbers."""
+    return is_text(values.dtype) and bool(_texts_besides(values, missing).is_in(labels).all())
+
+
+def _texts_besides(values: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """The different texts of a column of text that do not mean a missing value."""
     if not is_text(values.dtype):
-        return False
-    texts = values.dtype.categories if isinstance(values.dtype, pl.Enum) else values.cast(pl.String)
-    return bool(texts.str.contains(r"^\s*\[").any())
+        return pl.Series([], dtype=pl.String)
+    texts = values.cast(pl.String).unique().drop_nulls().str.strip_chars()
+    return texts.filter(~texts.is_in(["", *missing]))
 
 
 def comparable(values: pl.Series, *, fold_case: bool) -> pl.Series:

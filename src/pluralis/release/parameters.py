@@ -1,117 +1,90 @@
-"""The parameters of a manifest: each belongs to its kind of release, and names attributes, numbers and words.
-
-A manifest is published as much as the tables are. Whatever text a release could hold beside its cells would be judged
-by nobody: so every text here is the name of an attribute, one of a few words, or, where only the publisher can know it
-(how missing values were written), short and few. `docs/release.md` lists what remains the publisher's word.
-"""
+"""The parameters of a manifest: what an analyst and an auditor need to know of how a release was made."""
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Iterator, Mapping
-from math import isfinite
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pluralis.errors import ReleaseError
-from pluralis.release.manifest import Manifest
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-_ALWAYS = frozenset({"l"})
-_ANY = frozenset({"options", "adversaries", "k", "rules", "missing", "missing_as", "case", "persons", "csv_escape"})
-_OF_KIND: Mapping[str, frozenset[str]] = {
-    "bucketized": _ANY | {"domains", "models", "weights"},
-    "candidates": _ANY | {"addition", "weights"},
-    "decomposed": _ANY | {"domains", "primary", "weights"},
-    "generalized": _ANY | {"models", "weights"},
-    "multi": _ANY - {"adversaries", "k"} | {"dependencies", "domains", "models"},
-    "sliced": _ANY | {"domains", "models", "weights"},
-}
-_NEEDED: Mapping[str, frozenset[str]] = {
-    "bucketized": _ALWAYS | {"linked"},
-    "candidates": _ALWAYS | {"linked", "addition"},
-    "decomposed": _ALWAYS | {"linked", "primary"},
-    "generalized": _ALWAYS | {"linked"},
-    "multi": _ALWAYS | {"rules"},
-    "sliced": _ALWAYS,
-}
-_MODEL = re.compile(r"distinct|entropy|unique-distinct|recursive [0-9.e+]{1,24}")
-_OPTION = re.compile(r"[a-z][a-z_]{0,39}")
-_WORD = re.compile(r"[a-z][a-z0-9-]{0,39}")
-MARKS, LETTERS = 100, 100  # of missing values, and of each of them
+from pluralis.policy.shares import LARGEST_GAIN, LARGEST_WEIGHT, SMALLEST_DISTANCE
+from pluralis.release.columns import ColumnInfo, Finite, ManifestPart, Whole
+from pluralis.release.recodings import Recoding
+from pluralis.table.csv_files import MAX_ROWS
+
+LARGEST_L = 1 << 30  # times the number of rows it still fits in 64 bits
+
+Diversity = Annotated[int, Field(ge=2, le=LARGEST_L)]
+AnyDiversity = Annotated[int, Field(ge=1, le=LARGEST_L)]  # 1 bounds nothing
+CsvEscape = Literal["a text cell that starts with = + - @ ' tab or CR has a ' before it"]
+CSV_ESCAPE: CsvEscape = "a text cell that starts with = + - @ ' tab or CR has a ' before it"
 
 
-def parameter_problems(manifest: Manifest) -> Iterator[str]:
-    """Parameters that are not of this kind of release, or say what nobody can account for."""
-    said, kind = manifest.parameters, manifest.kind
-    if kind not in _OF_KIND:
-        raise ReleaseError(f"This Pluralis does not know releases of kind {kind!r}. Use the one that made it.")
-    for name in sorted(said.keys() - _OF_KIND[kind] - _NEEDED[kind]):
-        yield f"parameters: a {kind} release has no {name!r}."
-    for name in sorted(_NEEDED[kind] - said.keys()):
-        yield f"parameters: a {kind} release says {name!r}."
-    if said.get("linked", True) not in (True, False):
-        yield "parameters: linked is neither true nor false."
-    attributes = attributes_named(manifest)
-    quasi = {column.name for info in manifest.tables for column in info.named("quasi")}
-    names: dict[str, tuple[Any, set[str]]] = {
-        "addition": (said.get("addition"), set(said["l"])),
-        "case": (said.get("case"), attributes),
-        "domains": (said.get("domains"), set(said["l"])),
-        "missing_as": (said.get("missing_as"), attributes),
-        "models": (said.get("models"), set(said["l"])),
-        "primary": ([said["primary"]] if "primary" in said else None, set(said["l"])),
-        "weights": (said.get("weights"), quasi),
-    }
-    for key, (named, known) in names.items():
-        for name in named or ():
-            if name not in known:
-                yield f"parameters: {key} speaks of {str(name)[:40]!r}, which is no such attribute of the release."
-    for name, option in (said.get("options") or {}).items():
-        if not _OPTION.fullmatch(name) or not _is_option(option, attributes):
-            yield f"parameters: {name[:40]!r} is not an option that a method has."
-    for model in (said.get("models") or {}).values():
-        if not _MODEL.fullmatch(model):
-            yield f"parameters: {model[:40]!r} is no model."
-    yield from _lists(said, attributes)
+class Drawn(ManifestPart):
+    """How the sets of an attribute were drawn (see `grouping.addition`)."""
+
+    design: Literal["uniform", "calibrated"]
+    values: tuple[str | Whole | Finite, ...]
+    effect: Annotated[float, Field(ge=1, le=MAX_ROWS)] | None = None
+    weights: tuple[Annotated[int, Field(ge=1, lt=2**63)], ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the manifest holds it."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
-def _lists(said: Mapping[str, Any], attributes: set[str]) -> Iterator[str]:
-    """Lists that are in order and hold nothing twice, and marks that are few and short."""
-    adversaries = [list(known) for known in said.get("adversaries") or ()]
-    if adversaries != sorted(adversaries) or any(one == two for one, two in itertools.pairwise(adversaries)):
-        yield "parameters: adversaries are not listed once, in order."
-    for known in adversaries:
-        if known != sorted(set(known)) or not attributes.issuperset(known):
-            yield "parameters: an adversary knows something that is no attribute of the release, or knows it twice."
-    for key in ("case", "missing", "rules", "dependencies"):
-        listed = said.get(key) or ()
-        if len(set(listed)) < len(listed):
-            yield f"parameters: {key} says something twice."
-    marks = [*(said.get("missing") or ()), *(said.get("missing_as") or {}).values()]
-    if len(marks) > MARKS or any(len(mark) > LETTERS for mark in marks):
-        yield f"parameters: missing values have more than {MARKS} marks, or one of more than {LETTERS} letters."
+class Parameters(ManifestPart):
+    """What any reader may ask of any release. Each kind has a class of its own (`kinds`), with what it must say.
 
+    Where a release does not say something, the default is what holds; where its kind has no such thing (`never`), it
+    may not say it. `adversaries`, `models`, `at_most`, `gain`, `t`, `k` and, of kinds other than multi, `rules` are
+    what the policy asked for beside the l of each attribute: whatever is claimed follows from them, so that a claim
+    that is missing is noticed. An attribute that only these bound has an l of 1.
+    """
 
-def attributes_named(manifest: Manifest) -> set[str]:
-    """The attributes that a release publishes, in whatever form."""
-    columns = (column for info in manifest.tables for column in info.columns)
-    shown = {column.attribute or column.name for column in columns if column.role in ("quasi", "plain", "sensitive")}
-    return shown | set(manifest.parameters["l"])
+    never: ClassVar[frozenset[str]] = frozenset()
 
+    linked: bool = True
+    l: dict[str, AnyDiversity]
+    options: dict[str, Any]
+    adversaries: tuple[tuple[str, ...], ...] = ()
+    models: dict[str, str] = Field(default_factory=dict)
+    at_most: dict[str, Annotated[dict[str, str], Field(min_length=1)]] = Field(default_factory=dict)
+    gain: dict[str, Annotated[float, Field(gt=1, le=LARGEST_GAIN)]] = Field(default_factory=dict)
+    t: dict[str, Annotated[float, Field(ge=SMALLEST_DISTANCE, lt=1)]] = Field(default_factory=dict)
+    k: Annotated[int, Field(ge=2, le=MAX_ROWS)] | None = None
+    primary: str = ""
+    domains: dict[str, ColumnInfo] = Field(default_factory=dict)
+    addition: dict[str, Drawn] = Field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    weights: dict[str, Annotated[float, Field(gt=0, le=LARGEST_WEIGHT)]] = Field(default_factory=dict)
+    missing: tuple[str, ...] = ("",)
+    missing_as: dict[str, str] = Field(default_factory=dict)
+    recodings: dict[str, Recoding] = Field(default_factory=dict)
+    case: tuple[str, ...] = ()
+    persons: bool = False
+    csv_escape: CsvEscape | None = None
 
-def _is_option(value: object, attributes: set[str]) -> bool:
-    """Whether this is a number, a word, an attribute, or lists of attributes."""
-    if value is None:
-        return True
-    if isinstance(value, int):
-        return abs(value) < 2**53
-    if isinstance(value, float):
-        return isfinite(value)
-    if isinstance(value, list):
-        return all(isinstance(part, list | str) and _is_attributes(part, attributes) for part in value)
-    return isinstance(value, str) and (value in attributes or bool(_WORD.fullmatch(value)))
+    @model_validator(mode="before")
+    @classmethod
+    def _of_its_kind(cls, given: Any) -> Any:
+        for name in sorted(cls.never.intersection(given)) if isinstance(given, dict) else ():
+            raise ValueError(f"a release of this kind has no {name!r}")
+        return given
 
+    @model_validator(mode="after")
+    def _bounds_each(self) -> Self:
+        for name, l in self.l.items():
+            if l == 1 and not any(name in bounded for bounded in (self.at_most, self.gain, self.t)):
+                raise ValueError(f"l is 1 for {name[:40]!r}, and nothing else bounds it")
+        return self
 
-def _is_attributes(value: object, attributes: set[str]) -> bool:
-    listed = value if isinstance(value, list) else [value]
-    return all(isinstance(name, str) and name in attributes for name in listed)
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What must be said, and what is not as it is by default."""
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in handler(self).items()
+            if fields[name].is_required() or getattr(self, name) != fields[name].get_default(call_default_factory=True)
+        }

@@ -9,7 +9,7 @@ returns without a problem has been shown to be
   stands twice, none is unknown, no number has another form; no text in it has characters that cannot be seen. The
   README is the one that this manifest gives. A CSV table is the bytes that are written for its cells. A Parquet table
   is, too, where the same version of the writer made it; one of another version has no metadata, gaps, dictionary
-  entries or statistics beside its cells (`parquet_layout`);
+  entries or statistics beside its cells (`strict_parquet`);
 - **as large as it says**: sizes and numbers of rows stand in the manifest and are compared before anything is
   unfolded; all tables together unfold to no more than `limit` bytes, or the caller raises it;
 - **of one mind** (`form`, `domains`): columns have the roles, types and names that their kind of release has; every
@@ -19,7 +19,7 @@ returns without a problem has been shown to be
 On this the audit then judges the claims, from the cells alone. So of a stranger's folder an audit that passes proves:
 *whatever table it was made from, if the tables show rows of that table as the manifest says, nobody who knows what a
 claim names becomes surer than the claim says.* It does not prove that there is such a table, or that the publisher
-told the truth where no byte shows it: what was left out (`suppressed`), which method made it (`method`, `variant`),
+told the truth where no byte shows it: what was suppressed (`suppressed`), which method made it (`method`, `variant`),
 what attacks got (the figures in `breaks`), that columns were shuffled (`linked: false`), that sets were drawn
 (`addition`), that a quasi or plain column is not a sensitive one under another name. Who has the original can see.
 
@@ -47,15 +47,16 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from pluralis.errors import ReleaseError
+from pluralis.errors import InputError, ReleaseError
+from pluralis.progress import stage
 from pluralis.release.domains import domain_problems
 from pluralis.release.form import form_problems, unsaid
-from pluralis.release.manifest import FORMAT, MANIFEST, README, VERSION, ColumnInfo, Manifest, Parameters, TableInfo
-from pluralis.release.parquet_layout import layout_of, require_nothing_beside
+from pluralis.release.manifest import FORMAT, MANIFEST, README, VERSION, ColumnInfo, Manifest, TableInfo
 from pluralis.release.readme import release_readme
 from pluralis.release.release import Release
+from pluralis.release.strict_parquet import layout_of, require_nothing_beside
 from pluralis.table.csv_files import is_pattern, read_release_csv, write_csv_bytes
-from pluralis.table.dictionaries import coded, coded_table, narrow, unmarked
+from pluralis.table.dictionaries import clear_sorted_flag, dictionary_encode, dictionary_encode_table, narrow
 from pluralis.table.labels import number_texts, read_set
 from pluralis.table.parquet_files import written_again
 from pluralis.table.spelling import hides_characters
@@ -63,6 +64,7 @@ from pluralis.table.spelling import hides_characters
 LIMIT = 2 << 30  # bytes that the tables of a release may unfold to, unless the caller allows more
 _MANIFEST_BYTES = 256 << 20
 _TEXT, _NUMBER = 16, 8  # bytes of a cell in memory
+_COLUMNS = 2  # read at a time
 _AT_ONCE = 1 << 26  # bytes up to which a table is read whole: column by column, its footer is read as often
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\[^\"\\]")
 _DAMAGED = "The release is damaged or was edited; ask for it again."
@@ -81,9 +83,9 @@ def inspect_folder(folder: Path, *, limit: int | None = LIMIT) -> tuple[Manifest
 
     A manifest that cannot be read is a ReleaseError: nothing can be said of the rest.
     """
-    with inspecting(folder, limit=limit) as found:
-        tables = {n: table.with_columns(_spelled(column) for column in table) for n, table in found.tables.items()}
-        return found.manifest, tables, found.wait()
+    with inspecting(folder, limit=limit) as inspection:
+        tables = {n: table.with_columns(_spelled(column) for column in table) for n, table in inspection.tables.items()}
+        return inspection.manifest, tables, inspection.wait()
 
 
 @dataclass
@@ -100,12 +102,13 @@ class Inspection:
 
     def wait(self) -> list[str]:
         """Every way in which the folder is not one release."""
-        with refusing("cannot be read"):
-            for info, check in self.written:
+        with refusing("cannot be read"), stage("checking every byte") as done:
+            for i, (info, check) in enumerate(self.written):
                 try:
                     check.result()
                 except ReleaseError as error:
                     self.problems.insert(0, f"{info.file}: {error}")
+                done((i + 1) / len(self.written))
         self.written = []
         return self.problems
 
@@ -121,30 +124,40 @@ def inspecting(folder: Path, *, limit: int | None = LIMIT) -> Iterator[Inspectio
             try:
                 manifest = parse_manifest(_read(place, MANIFEST, _MANIFEST_BYTES))
                 problems = [*_files(place, manifest), *_readme(place, manifest), *_sizes(manifest, limit)]
-                found = Inspection(manifest, {}, problems, [])
+                inspection = Inspection(manifest, {}, problems, [])
                 if not problems:
-                    _read_tables(place, found, behind, limit)
+                    _read_tables(place, inspection, behind, limit)
             finally:
                 os.close(place)
-        yield found
+        yield inspection
 
 
-def _read_tables(place: int, found: Inspection, behind: ThreadPoolExecutor, limit: int | None) -> None:
+def _read_tables(place: int, inspection: Inspection, behind: ThreadPoolExecutor, limit: int | None) -> None:
     """Read the tables. Files are written again behind, while the next one is read."""
-    manifest, tables = found.manifest, found.tables
-    for info in manifest.tables:
-        try:
-            data, tables[info.name] = _table(place, info, limit=limit)
-            if info.file.endswith(".parquet"):
-                found.written.append((info, behind.submit(_require_cells_alone, data, tables[info.name])))
-        except ReleaseError as error:
-            found.problems.append(f"{info.file}: {error}")
-    if not found.problems:
-        found.problems += [
+    manifest, tables = inspection.manifest, inspection.tables
+    with stage("reading the release") as done:
+        for i, info in enumerate(manifest.tables):
+            _read_one(place, info, inspection, behind, limit)
+            done((i + 1) / len(manifest.tables))
+    if not inspection.problems:
+        inspection.problems += [
             *form_problems(manifest, tables),
             *domain_problems(manifest, tables),
             *unsaid(manifest),
         ]
+
+
+def _read_one(
+    place: int, info: TableInfo, inspection: Inspection, behind: ThreadPoolExecutor, limit: int | None
+) -> None:
+    """Read one table, or note why it cannot be."""
+    try:
+        data, inspection.tables[info.name] = _table(place, info, limit=limit)
+        if info.file.endswith(".parquet"):
+            checked = behind.submit(_require_cells_alone, data, inspection.tables[info.name])
+            inspection.written.append((info, checked))
+    except ReleaseError as error:
+        inspection.problems.append(f"{info.file}: {error}")
 
 
 def require_sealed(folder: Path, manifest: Manifest) -> None:
@@ -165,10 +178,10 @@ def require_sealed(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Turn whatever a stranger's release makes go wrong into a refusal."""
+    """Turn whatever a stranger's release makes go wrong into a refusal; InputError is about the original beside it."""
     try:
         yield
-    except (ReleaseError, MemoryError, OSError):
+    except (ReleaseError, InputError, MemoryError, OSError):
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         raise ReleaseError(f"This release {what} ({type(error).__name__}). {_DAMAGED}") from error
@@ -183,8 +196,8 @@ def _read(place: int, name: str, most: int, exactly: int | None = None) -> bytes
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
     except OSError as error:
         if error.errno == errno.ENOENT:
-            said = "it is not a release, or it is damaged. Name the folder that `pluralis publish` wrote"
-            raise ReleaseError(f"{name} is missing: {said}, or ask for the release again.") from None
+            fault = "it is not a release, or it is damaged. Name the folder that `pluralis publish` wrote"
+            raise ReleaseError(f"{name} is missing: {fault}, or ask for the release again.") from None
         if error.errno in (errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
             raise  # the machine's fault, not the folder's
         raise ReleaseError(f"{name} cannot be opened as a file ({error.strerror}). {_DAMAGED}") from None
@@ -208,13 +221,13 @@ def _files(place: int, manifest: Manifest) -> Iterator[str]:
     listed = [MANIFEST, README, *(info.file for info in manifest.tables)]
     if len(set(listed)) < len(listed):
         yield "two tables have the same file."
-    found = set(os.listdir(place))
-    for name in sorted(found - set(listed)):
+    present = set(os.listdir(place))
+    for name in sorted(present - set(listed)):
         yield f"{name} is in the folder, but not in the manifest."
-    for name in sorted(set(listed) - found):
+    for name in sorted(set(listed) - present):
         yield f"{name} is missing."
     endings = {Path(info.file).suffix for info in manifest.tables}
-    if len(endings) > 1 or (endings == {".csv"}) != ("csv_escape" in manifest.parameters):
+    if len(endings) > 1 or (endings == {".csv"}) != (manifest.parameters.csv_escape is not None):
         yield "tables are not all in the format that the manifest says."
 
 
@@ -241,7 +254,7 @@ def _sizes(manifest: Manifest, limit: int | None) -> Iterator[str]:
 def _width(column: ColumnInfo, manifest: Manifest) -> int:
     """About how many bytes a cell of a column takes in memory."""
     cell = _NUMBER if _is_number(column) or column.role in ("group", "count") else _TEXT
-    l = manifest.parameters["l"].get(column.name, 1) if column.sets else 1
+    l = manifest.parameters.l.get(column.name, 1) if column.sets else 1
     return int(cell * l)
 
 
@@ -268,14 +281,11 @@ def parse_manifest(data: bytes) -> Manifest:
         raise ReleaseError(f"{MANIFEST} holds characters that cannot be seen. {_DAMAGED}")
     try:
         manifest = Manifest.model_validate(plain)
-        said = Parameters.model_validate(manifest.parameters).model_dump(mode="json", exclude_unset=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))[:100]
         raise ReleaseError(f"{MANIFEST}, {where}: {first['msg']}. The release is damaged; ask for it again.") from None
-    if manifest.to_json().encode("utf-8", "surrogatepass") != data or json.dumps(said) != json.dumps(
-        manifest.parameters
-    ):
+    if manifest.to_json().encode("utf-8", "surrogatepass") != data:
         raise ReleaseError(f"{MANIFEST} is not written as Pluralis writes it. {_DAMAGED}")
     _require_words(manifest)
     return manifest
@@ -331,7 +341,7 @@ def _from_csv(data: bytes, info: TableInfo) -> pl.DataFrame:
         raise ReleaseError("it holds numbers that are not written as releases write them.")
     frame = frame.with_columns(_read_sets(frame[column.name], column) for column in info.columns if column.sets)
     _require_types(frame.schema, info)
-    return coded_table(frame)
+    return dictionary_encode_table(frame)
 
 
 def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFrame:
@@ -345,21 +355,33 @@ def _from_parquet(data: bytes, info: TableInfo, limit: int | None) -> pl.DataFra
         schema = pl.read_parquet_schema(io.BytesIO(data))
         _require_columns(list(schema), info)
         _require_types(schema, info)
-        columns, letters = list[pl.Series](), 0
         small = layout.unfolded + _TEXT * layout.cells < _AT_ONCE
         whole = pl.read_parquet(io.BytesIO(data)) if small else None
-        for column in info.columns:  # one by one, so that of a large table only one is ever spelled out
-            cells = (pl.read_parquet(io.BytesIO(data), columns=[column.name]) if whole is None else whole)[column.name]
-            letters += _letters(cells)
-            if limit is not None and letters > limit:
-                raise ReleaseError(
-                    f"its texts have more than {limit:,} letters once they are spelled out. If you trust it, allow "
-                    "more with --limit (in Python limit=)."
-                )
-            columns.append(_small(cells, column))
+
+        def column_of(column: ColumnInfo) -> tuple[int, pl.Series]:
+            frame = pl.read_parquet(io.BytesIO(data), columns=[column.name]) if whole is None else whole
+            cells = frame[column.name]
+            letters = _letters(cells)
+            _require_letters(letters, limit)
+            return letters, _small(cells, column)
+
+        columns, letters = list[pl.Series](), 0
+        with ThreadPoolExecutor(_COLUMNS) as pool:  # of a large table only so many are ever spelled out
+            for count, cells in pool.map(column_of, info.columns):
+                letters += count
+                _require_letters(letters, limit)
+                columns.append(cells)
         return pl.DataFrame(columns)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"not a Parquet file ({type(error).__name__}).") from None
+
+
+def _require_letters(letters: int, limit: int | None) -> None:
+    if limit is not None and letters > limit:
+        raise ReleaseError(
+            f"its texts have more than {limit:,} letters once they are spelled out. If you trust it, allow more with "
+            "--limit (in Python limit=)."
+        )
 
 
 def _letters(cells: pl.Series) -> int:
@@ -387,8 +409,8 @@ def _require_cells_alone(data: bytes, table: pl.DataFrame) -> None:
 
 def _small(values: pl.Series, column: ColumnInfo) -> pl.Series:
     """Text as codes, groups in 32 bits; what is counted with keeps its 64."""
-    values = unmarked(values)
-    return narrow(values) if column.role == "group" else coded(values)
+    values = clear_sorted_flag(values)
+    return narrow(values) if column.role == "group" else dictionary_encode(values)
 
 
 def _spelled(values: pl.Series) -> pl.Series:

@@ -2,83 +2,102 @@
 
 from __future__ import annotations
 
-from pluralis.escaping import code, markdown
-from pluralis.release.manifest import Manifest
+from collections.abc import Iterator
 
-_LABELS = """\
-- A quasi column holds labels: `[25, 40]` is a number from 25 to 40, both included; `{a, b}` is one of these values;
-  a node of a hierarchy stands for the leaves under it (manifest.json has the tree); `*` is any value of the domain;
-  an empty cell is a missing value."""
-_EXACT = "- Quasi and plain columns hold the values themselves; an empty cell is a missing value."
-_UNLINKED = """\
-- A table with the columns `attribute` and `value` tells of each sensitive attribute on its own: which of its values
-  occur in a group, and in how many rows (`count`). Which values belong to one person is not published."""
-_HOW_TO_READ = {
-    "generalized": f"""\
-{_LABELS} Rows of one `group` share their labels.
-- Sensitive and plain columns hold the values themselves.
-""",
-    "bucketized": f"""\
-{_EXACT}
-- `quasi` has a row for each person. `sensitive` says which sensitive values the rows of a `group` have, and how many
-  rows have them (`count`). Which row has which value is not published: within a group every way to hand them out is
-  equally likely.
-{_UNLINKED}
-""",
-    "candidates": f"""\
-{_EXACT}
-- A sensitive column holds a set of values: the true one, and others that were drawn. `manifest.json` says how, under
-  `addition`. Do not count members of sets: `pluralis query` estimates how often each value occurs, with error bars.
-""",
-    "decomposed": f"""\
-{_EXACT}
-- `quasi` has a row for each person. `values` lists, for every `group` and sensitive attribute, the values that its rows
-  may have: all that occur, and some that do not. It does not say how often.
-- `sensitive`, or the tables `sensitive_…`, say how often values occur in the whole table (`count`).
-""",
-    "multi": f"""\
-- The tables `t1`, `t2`, … tell of the same people, each of some attributes; which row of one belongs to which of
-  another is not published, beyond what the columns say that they share.
-- A table without a `group` column holds the values themselves. `t1_quasi` has a row for each person; `t1_sensitive`
-  says which values the rows of a `group` have, and how many rows have them (`count`), in any order.
-{_LABELS}
-""",
-    "sliced": f"""\
-{_LABELS}
-- `quasi` has a row for each person, with a group in each slice. The table `slice_1` says which sensitive values the
-  rows of each `group_1` have, and how many rows have them (`count`); `slice_2` and `group_2` likewise.
-{_UNLINKED}
-""",
-}
-_SORTED = "- Rows are sorted; their order tells nothing.\n"
-_ORDER = "- Group numbers are random and rows are sorted; neither tells anything.\n"
+from pluralis.display.escaping import code, markdown
+from pluralis.release.form import told_by_plain_column, worst_and_others
+from pluralis.release.kinds import kind_named
+from pluralis.release.kinds.base import APART, LABELS
+from pluralis.release.manifest import ColumnInfo, Manifest
+from pluralis.table.labels import is_binned, number_text
+
+
+def _recoded(manifest: Manifest) -> Iterator[str]:
+    """What published values mean that stand for several."""
+    columns = [column for info in manifest.tables for column in info.columns]
+    described = [*columns, *manifest.parameters.domains.values()]
+    labeled = {column.attribute or column.name for column in described if _holds_labels(column)}
+    for name, own in manifest.parameters.recodings.items():
+        for end, side, above in ((own.bottom, "less", "below"), (own.top, "more", "above")):
+            if end is not None:
+                number, other = number_text(end), "lower" if above == "below" else "upper"
+                wider = f": a label that holds {number} holds every number {above} it, whatever its {other} end"
+                yield f"In {code(name)} {code(number)} means {number} or {side}{wider if name in labeled else ''}."
+        if own.rare is not None:
+            into = code(own.rare.into) + (" or a wider one" if own.rare.along is not None else "")
+            yield f"In {code(name)} values that fewer than {own.rare.below:,} rows held are published as {into}."
 
 
 def release_readme(manifest: Manifest) -> str:
     """How to read the tables of a release, as Markdown."""
+    kind = kind_named(manifest.kind)
     lines = [
         "# How to read these tables",
         "",
         f"{manifest.rows:,} rows, made by the method {code(manifest.method)} ({markdown(manifest.variant)}); "
         f"{manifest.suppressed:,} rows "
-        "were left out. `manifest.json` describes every column.",
+        "were suppressed. `manifest.json` describes every column.",
         "",
-        _HOW_TO_READ[manifest.kind] + (_SORTED if manifest.kind == "candidates" else _ORDER),
+        _how_to_read(manifest) + kind.order,
     ]
-    if manifest.kind == "generalized" and not manifest.parameters.get("linked", True):
+    columns = [column for table in manifest.tables for column in table.columns]
+    if any(_holds_decimals(column) for column in columns):
+        lines.append("- `[0.5, 1)` is a number from 0.5 to below 1; `[0.5, 1]` may be 1, too.\n")
+    if any(column.ordered and column.role == "quasi" and not column.exact for column in columns):
+        lines.append(
+            "- Columns that the manifest calls `ordered` hold intervals of the values of their `domain`, which stand "
+            "in order: `a … c` is any value from `a` to `c`. Of bands, `[60, 80)` is all from 60 to below 80, `<40` "
+            "and `>=65` are all below and all above.\n"
+        )
+    if kind.sensitive_in_rows and not manifest.parameters.linked:
         lines.append(
             "- Sensitive columns are shuffled within each group, each on its own: values that stand in one "
             "row need not belong "
             "to one person. Their counts within a group are exact.\n"
         )
-    if "csv_escape" in manifest.parameters:
-        lines.append(
-            f"- In the CSV files {markdown(str(manifest.parameters['csv_escape']))}; remove it when you read them.\n"
-        )
+    lines += [f"- {words}\n" for words in _recoded(manifest)]
+    if manifest.parameters.csv_escape is not None:
+        lines.append(f"- In the CSV files {markdown(manifest.parameters.csv_escape)}; remove it when you read them.\n")
     measured = (f" (measured {claim.measured:.4g})" if claim.measured is not None else "" for claim in manifest.claims)
-    promised = (f"- {markdown(claim.rule)}{found}" for claim, found in zip(manifest.claims, measured, strict=True))
-    lines += ["## What is promised", "", *promised, ""]
-    lines += ["## What is not stopped", "", *(f"- {markdown(item)}" for item in manifest.breaks), ""]
+    promised = (f"- {code(claim.rule)}{value}" for claim, value in zip(manifest.claims, measured, strict=True))
+    worst, others = worst_and_others(manifest.breaks)
+    given_away = told_by_plain_column(manifest.breaks)
+    warned = [f"**No promise speaks of plain columns: {markdown(given_away)}.**", ""] if given_away else []
+    lines += ["## What is promised", "", *warned, *promised, "", *([markdown(worst), ""] if worst else [])]
+    lines += ["## What is not stopped", "", *(f"- {markdown(item)}" for item in others), ""]
     if manifest.test:
         lines += ["This release was made with the test key. It protects nobody.", ""]
     return "\n".join(lines)
+
+
+def _how_to_read(manifest: Manifest) -> str:
+    """The lines of its kind that are true of its tables: of columns and tables that are there."""
+    text = kind_named(manifest.kind).how_to_read
+    columns = [column for info in manifest.tables for column in info.columns]
+    roles = {column.role for column in columns}
+    if "plain" not in roles:
+        text = text.replace("Quasi-identifiers and plain columns hold", "Quasi-identifiers hold")
+        text = text.replace("Sensitive and plain columns hold", "Sensitive columns hold")
+    if "sensitive" not in roles:
+        text = text.replace("Sensitive and plain columns hold", "Plain columns hold")
+        if "plain" not in roles:
+            text = text.replace("- Sensitive columns hold the values themselves.\n", "")
+    if not any(column.name == "attribute" and column.role == "attribute" for column in columns):
+        text = text.replace(f"{APART}\n", "")
+    if manifest.traits.has_subtables and not any(column.role == "quasi" and not column.exact for column in columns):
+        text = text.replace(f"{LABELS}\n", "")
+    if manifest.traits.lists_of_groups and not any("sensitive" in info.name for info in manifest.tables):
+        line = "- `sensitive`, or the tables `sensitive_…`, say how often values occur in the whole table (`count`).\n"
+        text = text.replace(line, "")
+    return text
+
+
+def _holds_labels(column: ColumnInfo) -> bool:
+    """Whether a column holds wider values in the place of numbers: labels, or bins."""
+    return (column.role == "quasi" and not column.exact) or is_binned(column.domain)
+
+
+def _holds_decimals(column: ColumnInfo) -> bool:
+    """Whether a column holds labels of numbers that are not whole."""
+    labels = column.role == "quasi" and column.type == "number" and not column.exact
+    return labels and any(isinstance(end, float) for end in column.domain or ())

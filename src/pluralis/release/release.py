@@ -2,51 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
+from pluralis.display.objects import Columns, Shown
+from pluralis.errors import InputError, did_you_mean
+from pluralis.release.kinds import Kind
 from pluralis.release.manifest import Manifest, TableInfo
-from pluralis.table.dictionaries import spelled_out_table
+from pluralis.table.dictionaries import decode_table
 from pluralis.table.labels import member_text, number_text
+from pluralis.table.parquet_files import Packed
 
 GROUP = "group"
 
 
-@dataclass(frozen=True)
-class Release:
-    """Published tables with their manifest."""
+@dataclass(frozen=True, repr=False)
+class Release(Shown):
+    """Published tables with their manifest. What `read_release` and `publish` return are releases that also count.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        What the tables are, what is promised, and what is not stopped.
+    tables : mapping of str to polars.DataFrame
+        The published tables by name.
+
+    Examples
+    --------
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
+    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
+    >>> pls.publish(people, policy, key=pls.Key.test(), attacks=False).decoded()
+    Release by bsgi, generalized: 4 rows, 0 suppressed, made with the test key
+      table      rows  columns
+      microdata     4  age, disease, group
+    Promised:
+      P(disease | age) ≤ 1/2
+    """
+
+    TITLE: ClassVar[str] = "Release"
 
     manifest: Manifest
     tables: Mapping[str, pl.DataFrame]
 
     @property
     def kind(self) -> str:
+        """How values are published: generalized, bucketized, decomposed, candidates, multi or sliced."""
         return self.manifest.kind
 
+    @property
+    def traits(self) -> Kind:
+        """What its kind of release is asked."""
+        return self.manifest.traits
+
     def info(self, table: str) -> TableInfo:
-        return next(info for info in self.manifest.tables if info.name == table)
+        """What the manifest says of a table.
 
-    def spelled_out(self) -> Release:
-        """The same release, its text no longer as codes."""
-        return Release(self.manifest, {name: spelled_out_table(table) for name, table in self.tables.items()})
+        Parameters
+        ----------
+        table : str
+            Its name.
 
-    def _repr_html_(self) -> str:
-        from html import escape
+        Returns
+        -------
+        TableInfo
+            Its file, rows and columns.
 
-        claims = "".join(f"<li>{escape(claim.rule)}</li>" for claim in self.manifest.claims)
-        shown = "".join(
-            f"<p><b>{escape(name)}</b>, {frame.height:,} rows</p>{frame.head(5)._repr_html_()}"
-            for name, frame in self.tables.items()
-        )
-        return (
-            f"<p><b>Release</b> by {escape(self.manifest.method)}, kind {escape(self.kind)}</p><ul>{claims}</ul>{shown}"
-        )
+        Raises
+        ------
+        InputError
+            If there is no such table.
 
-    def __repr__(self) -> str:
-        sizes = ", ".join(f"{name}: {frame.height:,} × {frame.width}" for name, frame in self.tables.items())
-        return f"Release({self.manifest.method}, {self.kind}; {sizes})"
+        Examples
+        --------
+        >>> import pluralis as pls
+        >>> people = pl.DataFrame({"age": [20, 30], "disease": ["flu", "hiv"]})
+        >>> policy = pls.Policy(quasi=["age"], sensitive={"disease": 2})
+        >>> pls.publish(people, policy, key=pls.Key.test(), attacks=False).info("microdata").names("quasi")
+        ['age']
+        """
+        for info in self.manifest.tables:
+            if info.name == table:
+                return info
+        raise InputError(f"There is no table {table!r}. {did_you_mean(table, self.tables)}")
+
+    def decoded(self) -> Release:
+        """The same release, its text no longer as codes.
+
+        Returns
+        -------
+        Release
+            Its tables with columns of plain text.
+
+        Examples
+        --------
+        >>> import pluralis as pls
+        >>> people = pl.DataFrame({"age": [20, 30], "disease": ["flu", "hiv"]})
+        >>> policy = pls.Policy(quasi=["age"], sensitive={"disease": 2})
+        >>> release = pls.publish(people, policy, key=pls.Key.test(), attacks=False).decoded()
+        >>> release.tables["microdata"]["disease"].dtype
+        String
+        """
+        return Release(self.manifest, {name: decode_table(table) for name, table in self.tables.items()})
+
+    def _parts(self) -> Iterator[str | Columns]:
+        manifest, tables = self.manifest, self.tables
+        heights = tables.rows if isinstance(tables, Packed) else {name: table.height for name, table in tables.items()}
+        test = ", made with the test key" if manifest.test else ""
+        size = f"{manifest.rows:,} rows, {manifest.suppressed:,} suppressed"
+        yield f"{type(self).TITLE} by {manifest.method}, {manifest.kind}: {size}{test}"
+        shown = [[i.name, f"{heights[i.name]:,}", ", ".join(c.name for c in i.columns)] for i in manifest.tables]
+        yield Columns(("table", "rows", "columns"), shown, right=(1,))
+        yield "Promised:"
+        yield Columns(("",), [[claim.rule] for claim in manifest.claims])
 
 
 def sorting(names: Iterable[str]) -> list[str]:

@@ -43,7 +43,7 @@ def subtables(release: Release) -> list[Subtable]:
     >>> import polars as pl
     >>> people = pl.DataFrame({"sex": list("ffmm"), "zip": list("abab"), "disease": ["flu", "hiv", "flu", "gout"]})
     >>> rules = ["zip -> disease : l=2", "disease -> sex : l=2"]
-    >>> policy = Policy.of({"version": 1, "rules": rules, "publish": {"method": "uad"}})
+    >>> policy = Policy.from_dict({"version": 1, "rules": rules, "publish": {"method": "uad"}})
     >>> for part in subtables(publish(people, policy, key=Key.test())):
     ...     print(part.name, part.attributes, part.protects, part.kind)
     t1 ('sex', 'zip') () plain
@@ -73,9 +73,9 @@ def _subtable(name: str, infos: list[TableInfo], release: Release) -> Subtable:
     columns = [column for info in tables for column in info.columns if column.role in ("quasi", "plain", "sensitive")]
     plainly = {column.attribute or column.name for column in columns if column.exact or column.role == "sensitive"}
     parameters = release.manifest.parameters
-    ls = {attribute: l for attribute, l in parameters.get("l", {}).items() if attribute in plainly}
+    own_l = {attribute: l for attribute, l in parameters.l.items() if attribute in plainly}
     manifest: Manifest = release.manifest.model_copy(
-        update={"kind": kind, "claims": (), "tables": tables, "parameters": {**parameters, "l": ls}}
+        update={"kind": kind, "claims": (), "tables": tables, "parameters": parameters.model_copy(update={"l": own_l})}
     )
     own = Release(manifest, {new: release.tables[info.name] for new, info in names.items()})
     attributes = dict.fromkeys(column.attribute or column.name for column in columns)

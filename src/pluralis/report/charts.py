@@ -1,6 +1,6 @@
 """Small pictures for the report, as inline SVG, and the markup that it is made of.
 
-Words      before = the original, drawn as an outline; after = the release, drawn filled. Colours come from the page's
+Words      before = the original, drawn as an outline; after = the release, drawn filled. Colors come from the page's
            style sheet, so a chart works in light, dark and print; every mark has its numbers in a title.
 Escaping   `tag` escapes every string that is not Html already, so that no name or value of a table becomes markup.
 """
@@ -8,18 +8,20 @@ Escaping   `tag` escapes every string that is not Html already, so that no name 
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from pluralis.escaping import printable
+from pluralis.display.escaping import printable
 
 WIDTH = 300
-LABELS = 124  # pixels for names at the left of horizontal bars, at most
+LABELS = 132  # pixels for names at the left of horizontal bars, at most
 COLUMN = 6.2  # pixels that one column of text takes, about
 MOST_BINS = 12
 NOTHING = "—"
+BESIDE = 22  # letters of a cell that leaves room for another beside it on a phone
 
 _Say = Callable[[float], str]
 
@@ -36,12 +38,12 @@ def tag(name: str, *children: str, **attributes: object) -> Html:
     >>> tag("td", "<b>", class_="number", title='"')
     '<td class="number" title="&quot;">&lt;b&gt;</td>'
     """
-    said = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_visible(str(value)))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Html(f"<{name}{said}>{joined(children)}</{name}>")
+    return Html(f"<{name}{written}>{joined(children)}</{name}>")
 
 
 def joined(parts: Iterable[str]) -> Html:
@@ -71,6 +73,33 @@ def fit(text: str, columns: int) -> str:
             break
         kept += letter
     return kept.rstrip() + "…"
+
+
+def fit_apart(names: Iterable[str], columns: int) -> list[str]:
+    """Names cut to a number of columns, so that those that differ still do: what they begin with alike is cut.
+
+    >>> fit_apart(["household_family_stat", "household_summary", "sex"], 10)
+    ['ho…family…', 'ho…summary', 'sex']
+    """
+    names = [_one_line(name) for name in names]
+    short = {name: fit(name, columns) for name in names}
+    for cut in {text for text in short.values() if text.endswith("…")}:
+        alike = [name for name in short if short[name] == cut]
+        if len(alike) < 2:
+            continue
+        same = _begin_alike(alike)
+        begin = fit(alike[0], columns // 3)
+        for name in alike:
+            rest = name[max(0, same - (len(name) == same)) :]
+            short[name] = begin + fit(rest, max(2, columns - sum(map(_columns, begin))))
+    return [short[name] for name in names]
+
+
+def _begin_alike(names: Sequence[str]) -> int:
+    """With how many letters all of them begin."""
+    return next(
+        (i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), min(map(len, names))
+    )
 
 
 def _columns(letter: str) -> int:
@@ -127,16 +156,36 @@ def plain(value: float | None) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
 
 
-def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *numbers: int) -> Html:
-    """A table in a box of its own, which scrolls where it is too wide; some columns hold numbers."""
-    kinds = ["number" if i in numbers else None for i in range(len(head))]
+def table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *numbers: int, class_: str = "scroll"
+) -> Html:
+    """A table in a box of its own, which scrolls where it is too wide; some columns hold numbers.
+
+    On a phone each row is a list: every cell names its column, and cells of long words are as wide as the page.
+    """
+    rows = list(rows)
+    long = {i for row in rows for i, cell in enumerate(row) if _letters(cell) > BESIDE}
+    kinds = ["number" if i in numbers else "words" if i in long else None for i in range(len(head))]
     heads = (tag("th", name, scope="col", class_=kind) for name, kind in zip(head, kinds, strict=True))
     lines = []
     for first, *others in rows:
-        cells = (tag("td", cell, class_=kind) for cell, kind in zip(others, kinds[1:], strict=True))
+        cells = (
+            tag("td", cell, class_=_classes(kind, cell), data_head=name or None)
+            for name, cell, kind in zip(head[1:], others, kinds[1:], strict=True)
+        )
         lines.append(tag("tr", tag("th", first, scope="row"), *cells))
     whole = tag("table", tag("caption", caption), tag("thead", tag("tr", *heads)), tag("tbody", *lines))
-    return tag("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    return tag("div", whole, class_=class_, tabindex=0, role="region", aria_label=caption)
+
+
+def _classes(kind: str | None, cell: str) -> str | None:
+    """Of a cell; one with nothing in it says so, and a phone leaves it out."""
+    return " ".join(filter(None, (kind, "nothing" if cell in ("", NOTHING) else None))) or None
+
+
+def _letters(cell: str) -> int:
+    """How much text a cell shows."""
+    return len(re.sub(r"<[^>]*>", "", cell)) if isinstance(cell, Html) else len(cell)
 
 
 # pictures ------------------------------------------------------------------------------------------------------
@@ -145,6 +194,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *num
 def bars(items: Sequence[tuple[str, float]], axis: str) -> Html:
     """Horizontal bars for shares from 0 to 1, one to a name."""
     left, right, row = _gutter(name for name, _ in items), WIDTH - 50, 21
+    short = _short_names(name for name, _ in items)
     marks = []
     for i, (name, value) in enumerate(items):
         y = i * row
@@ -152,7 +202,7 @@ def bars(items: Sequence[tuple[str, float]], axis: str) -> Html:
             tag(
                 "g",
                 tag("title", f"{name}: {share(value)}"),
-                _name(name, left, y + 14),
+                _name(short[i], left, y + 14),
                 rect(left, y + 4, right - left, 13, "track"),
                 rect(left, y + 4, (right - left) * unit(value), 13, "after"),
                 text(WIDTH, y + 14, share(value), "end number"),
@@ -168,18 +218,19 @@ def gauge(value: float, limit: float | None) -> Html:
     width = 92
     tick = [line(width * unit(limit), 0, width * unit(limit), 12, "limit")] if limit is not None else []
     bar = [rect(0, 3, width, 6, "track"), rect(0, 3, width * unit(value), 6, "after")]
-    said = share(value) + (f", 1/l is {share(limit)}" if limit is not None else "")
-    return tag("svg", *bar, *tick, viewBox=f"-1 0 {width + 2} 12", class_="gauge", role="img", aria_label=said)
+    label = share(value) + (f", 1/l is {share(limit)}" if limit is not None else "")
+    return tag("svg", *bar, *tick, viewBox=f"-1 0 {width + 2} 12", class_="gauge", role="img", aria_label=label)
 
 
 def paired_bars(
-    names: Sequence[str], before: Sequence[float], after: Sequence[float], said: str, *, rest: bool = False
+    names: Sequence[str], before: Sequence[float], after: Sequence[float], label: str, *, rest: bool = False
 ) -> Html:
     """Values by name: an outline for the original, a filled bar inside it for the release.
 
     Where the last one is the `rest` of all values, it is said in numbers: its bar would dwarf the others.
     """
     left, right, row = _gutter(names), WIDTH - 16, 19
+    short = _short_names(names)
     drawn = len(names) - rest
     top = ceiling([*before[:drawn], *after[:drawn]])
     scale = (right - left) / top
@@ -187,13 +238,13 @@ def paired_bars(
     for i, (name, old, new) in enumerate(zip(names, before, after, strict=True)):
         y = i * row
         if i == drawn:
-            marks += [_name(name, left, y + 13), text(left + 4, y + 13, f"{share(old)} → {share(new)}", "tick")]
+            marks += [_name(short[i], left, y + 13), text(left + 4, y + 13, f"{share(old)} → {share(new)}", "tick")]
             continue
         marks.append(
             tag(
                 "g",
                 tag("title", f"{name}: before {share(old)}, after {share(new)}"),
-                _name(name, left, y + 13),
+                _name(short[i], left, y + 13),
                 rect(left, y + 5.5, new * scale, 7, "after"),
                 rect(left, y + 2.5, old * scale, 13, "before"),
             )
@@ -203,10 +254,13 @@ def paired_bars(
     for part in (0.0, 0.5, 1.0):
         x = left + part * (right - left)
         grid += [line(x, 0, x, drawn * row, "grid"), text(x, height + 13, _percent(part * top), "tick middle")]
-    return svg(height + 36, said, *grid, *marks, text(left, height + 30, "share of rows", "axis"), _legend(height + 30))
+    foot = [text(left, height + 30, "share of rows", "axis"), _legend(height + 30)]
+    return svg(height + 36, label, *grid, *marks, *foot)
 
 
-def paired_steps(edges: Sequence[float], before: Sequence[float], after: Sequence[float], said: str, axis: str) -> Html:
+def paired_steps(
+    edges: Sequence[float], before: Sequence[float], after: Sequence[float], label: str, axis: str
+) -> Html:
     """Numbers in bins: a stepped outline for the original, filled bars for the release."""
     left, right, high, low = 44.0, WIDTH - 8.0, 22.0, 132.0
     top = ceiling([*before, *after])
@@ -221,10 +275,10 @@ def paired_steps(edges: Sequence[float], before: Sequence[float], after: Sequenc
         path.append(f"V{px(y)}H{px(x + slot)}")
     outline = tag("path", d="".join([*path, f"V{px(low)}"]), class_="before")
     ticks = []
-    for at, anchor in ((0, "start"), (len(before) // 2, "middle"), (len(before), "end")):
-        ticks.append(text(left + at * slot, low + 14, _number(edges[at]), f"tick {anchor}"))
+    for edge, anchor in ((0, "start"), (len(before) // 2, "middle"), (len(before), "end")):
+        ticks.append(text(left + edge * slot, low + 14, _number(edges[edge]), f"tick {anchor}"))
     foot = [text(0, 9, "share of rows", "axis"), text(left, low + 31, fit(axis, 24), "axis"), _legend(low + 31)]
-    return svg(low + 37, said, *levels(left, right, high, low, top, _percent), *marks, outline, *ticks, *foot)
+    return svg(low + 37, label, *levels(left, right, high, low, top, _percent), *marks, outline, *ticks, *foot)
 
 
 class Bin(NamedTuple):
@@ -290,9 +344,9 @@ def group_sizes(sizes: Mapping[int, int]) -> Html:
 # parts of a picture --------------------------------------------------------------------------------------------
 
 
-def svg(height: float, said: str, *parts: str) -> Html:
+def svg(height: float, label: str, *parts: str) -> Html:
     """A picture of the usual width."""
-    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {px(height)}", class_="chart", role="img", aria_label=said)
+    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {px(height)}", class_="chart", role="img", aria_label=label)
 
 
 def levels(left: float, right: float, high: float, low: float, top: float, say: _Say) -> list[Html]:
@@ -316,13 +370,17 @@ def _gutter(names: Iterable[str]) -> float:
     return 8 + min(LABELS, COLUMN * max((sum(map(_columns, _one_line(name))) for name in names), default=0))
 
 
-def _name(name: str, left: float, y: float) -> Html:
-    return text(left - 8, y, fit(name, int(LABELS / COLUMN)), "end")
+def _short_names(names: Iterable[str]) -> list[str]:
+    return fit_apart(names, int(LABELS / COLUMN))
 
 
-def text(x: float, y: float, said: str, class_: str) -> Html:
+def _name(short: str, left: float, y: float) -> Html:
+    return text(left - 8, y, short, "end")
+
+
+def text(x: float, y: float, words: str, class_: str) -> Html:
     """Words in a picture; the class says where they end."""
-    return tag("text", said, x=px(x), y=px(y), class_=class_)
+    return tag("text", words, x=px(x), y=px(y), class_=class_)
 
 
 def rect(x: float, y: float, width: float, height: float, class_: str) -> Html:
@@ -352,7 +410,7 @@ def ceiling(values: Sequence[float], *, whole: bool = False) -> float:
     >>> ceiling([0.13, 0.31]), ceiling([0.0]), ceiling([3.0], whole=True)
     (0.4, 1.0, 4.0)
 
-    Half of it is labelled too, so counts end at an even number.
+    Half of it is labeled too, so counts end at an even number.
     """
     most = max([value for value in values if math.isfinite(value)], default=0.0)
     if most <= 0:

@@ -1,6 +1,6 @@
 """What pictures are drawn with: axes, marks, letters, and PNG beside SVG.
 
-Every series has a shape and a colour of its own, so that it is told apart without colour too.
+Every series has a shape and a color of its own, so that it is told apart without color too.
 """
 
 from __future__ import annotations
@@ -9,13 +9,31 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pluralis.errors import OutputError
+from pluralis.errors import OutputError, optional
 from pluralis.report.charts import Html, tag
 
 INK, DIM, GRID, PAPER = "#1d2327", "#5b6469", "#e3e1db", "#ffffff"
 SANS = "'DejaVu Sans', Verdana, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
-# Okabe and Ito's colours, which people with other colour vision tell apart; yellow is left out, too faint on paper
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#6a51a3", "#8c6d1f", "#56b4e9")
+# Okabe and Ito's colors, which people with other color vision tell apart; yellow is left out, too faint on paper
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#6a51a3", "#8c6d1f", "#56b4e9")
+
+# the same on a page, in its light and dark scheme: as legible as its text
+ON_LIGHT = ("#0069a6", "#b34700", "#007a58", "#b0417f", "#6a51a3", "#7d611b", "#1b7596")
+ON_DARK = ("#5aa9e6", "#ff9d52", "#3cc79c", "#e79cc4", "#b3a2e8", "#d1b054", "#7fd0f0")
+
+
+def colors_of_page(scope: str) -> str:
+    """Rules of a style sheet by which pictures inside a page take its colors, light and dark."""
+    page = {INK: "--ink", DIM: "--muted", GRID: "--line", PAPER: "--paper"}
+    page |= {color: f"--series-{i}" for i, color in enumerate(COLORS)}
+    light, dark = (
+        "".join(f"--series-{i}: {color}; " for i, color in enumerate(colors)) for colors in (ON_LIGHT, ON_DARK)
+    )
+    rules = [f":root {{ {light}}}", f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}"]
+    for color, name in page.items():
+        for part in ("fill", "stroke"):
+            rules.append(f'{scope} [{part}="{color}"] {{ {part}: var({name}); }}')
+    return "\n".join(rules) + "\n"
 
 
 class Axis(NamedTuple):
@@ -61,8 +79,7 @@ def round_steps(low: float, high: float) -> list[float]:
 
 def png(svg: str, zoom: int = 2) -> bytes:
     """A picture as PNG, its letters in a font of the system."""
-    from resvg_py import svg_to_bytes
-
+    svg_to_bytes = optional("resvg_py", "A picture as PNG", "publish").svg_to_bytes
     letter, blank = (_LETTER.format(letter=letter) for letter in "x ")
     if bytes(svg_to_bytes(svg_string=letter)) == bytes(svg_to_bytes(svg_string=blank)):
         raise OutputError("No font was found to draw letters with. Install one (on Debian: fonts-dejavu-core).")
@@ -106,24 +123,24 @@ _CORNERS: tuple[Corners, ...] = (
 
 
 def shape(number: int, x: float, y: float, size: float, *, filled: bool) -> Html:
-    colour = colour_of(number)
-    ink = {"fill": colour, "stroke": PAPER, "stroke_width": 1}
+    color = color_of(number)
+    ink = {"fill": color, "stroke": PAPER, "stroke_width": 1}
     if not filled:
-        ink = {"fill": PAPER, "stroke": colour, "stroke_width": 2}
+        ink = {"fill": PAPER, "stroke": color, "stroke_width": 2}
     corners = _CORNERS[number % len(_CORNERS)]
     if not corners:
         return tag("circle", cx=px(x), cy=px(y), r=size, **ink)
     return tag("polygon", points=" ".join(f"{px(x + size * a)},{px(y + size * b)}" for a, b in corners), **ink)
 
 
-def colour_of(number: int) -> str:
-    return COLOURS[number % len(COLOURS)]
+def color_of(number: int) -> str:
+    return COLORS[number % len(COLORS)]
 
 
-def text(x: float, y: float, said: str, size: int, *, fill: str = INK, anchor: str | None = None,
+def text(x: float, y: float, words: str, size: int, *, fill: str = INK, anchor: str | None = None,
           weight: str | None = None) -> Html:  # fmt: skip
     place = {"x": px(x), "y": px(y), "font_size": size}
-    return tag("text", said, fill=fill, text_anchor=anchor, font_weight=weight, **place)
+    return tag("text", words, fill=fill, text_anchor=anchor, font_weight=weight, **place)
 
 
 def px(value: float) -> str:

@@ -1,6 +1,6 @@
 """The picture of a comparison: what can still be guessed against what is lost, a panel for each measure.
 
-Every mark is one trial. A method has a shape and a colour of its own, so that it is told apart without colour too; the
+Every mark is one trial. A method has a shape and a color of its own, so that it is told apart without color too; the
 number beside a mark is its l. Filled: every promise that it was asked for is kept. A dark line joins the frontier,
 and a ring marks the trial to take. Left and down is better.
 """
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from pluralis.comparison.comparing import Comparison, Target
-from pluralis.comparison.trials import Measured, Trial
+from pluralis.comparison.frontier import Comparison
+from pluralis.comparison.trials import Measured, Target, Trial
 from pluralis.report.charts import Html, fit, tag
 from pluralis.report.drawing import (
     DIM,
@@ -22,7 +22,7 @@ from pluralis.report.drawing import (
     PAPER,
     SANS,
     Axis,
-    colour_of,
+    color_of,
     loss_axis,
     px,
     round_steps,
@@ -30,12 +30,23 @@ from pluralis.report.drawing import (
     text,
 )
 
-PANEL, HIGH = 640, 360  # pixels of a panel: the width and height of where marks are
 LEFT, RIGHT, TOP, BOTTOM = 74, 26, 54, 66  # around it
 SIZE = 6  # of a mark, from its middle
 LEGEND = 232
 HEAD = 92
 FAR = 10  # an axis is logarithmic where the largest value is so many times the smallest
+
+
+class Area(NamedTuple):
+    """Where the marks of a panel are, in pixels, and how far apart the numbers below it are, as a share of it."""
+
+    wide: int
+    high: int
+    apart: float
+
+
+PICTURE = Area(640, 360, 0.07)  # of the picture that stands alone
+PAGE = Area(300, 210, 0.13)  # of a panel in the page, whose text is then as large as the text around it
 
 
 class Mark(NamedTuple):
@@ -67,11 +78,9 @@ MEASURES = (
 
 def frontier_svg(comparison: Comparison) -> Html:
     """The whole picture."""
-    drawn = [(trial, measured) for trial, measured in comparison.made if measured.guess]
-    methods = list(dict.fromkeys(trial.method for trial, _ in drawn))
-    panels = [measure for measure in MEASURES if any(measure.value(measured) is not None for _, measured in drawn)]
+    drawn, methods, panels = _drawn(comparison)
     across = min(2, max(1, len(panels)))
-    wide, tall = LEFT + PANEL + RIGHT, TOP + HIGH + BOTTOM
+    wide, tall = LEFT + PICTURE.wide + RIGHT, TOP + PICTURE.high + BOTTOM
     width = across * wide + LEGEND
     height = HEAD + max(1, math.ceil(len(panels) / across)) * tall
     several = len(comparison.policy.sensitive) > 1
@@ -82,21 +91,80 @@ def frontier_svg(comparison: Comparison) -> Html:
         text(LEFT, 64, f"{comparison.rows:,} rows. {words}", 14, fill=DIM),
     ]
     if drawn:
-        x_axis = guess_axis([measured.guess or 1.0 for _, measured in drawn])
+        x_axis = guess_axis([measured.guess or 1.0 for _, measured in drawn], PICTURE.apart)
         for i, measure in enumerate(panels):
             place = f"translate({(i % across) * wide + LEFT} {HEAD + (i // across) * tall + TOP})"
-            parts.append(tag("g", *_panel(comparison, measure, drawn, methods, x_axis, several), transform=place))
+            decides = " (decides)" if measure.target == comparison.target else ""
+            titles = [
+                text(0, -30, measure.title + decides, 16, weight="bold"),
+                text(0, -12, measure.unit, 13, fill=DIM),
+            ]
+            axis = "worst guess of a sensitive value" + (", mean over attributes" if several else " (probability)")
+            titles.append(text(PICTURE.wide, PICTURE.high + 44, axis, 13, fill=DIM, anchor="end"))
+            marks = _panel(comparison, measure, drawn, methods, x_axis, PICTURE)
+            parts.append(tag("g", *titles, *marks, transform=place))
     parts.append(tag("g", *_legend(methods, comparison), transform=f"translate({across * wide + 8} {HEAD + TOP - 6})"))
-    said = "Methods compared: what can be guessed against what is lost"
+    label = "Methods compared: what can be guessed against what is lost"
     size = {"width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
-    return tag("svg", *parts, xmlns="http://www.w3.org/2000/svg", font_family=SANS, role="img", aria_label=said, **size)
+    xmlns = "http://www.w3.org/2000/svg"
+    return tag("svg", *parts, xmlns=xmlns, font_family=SANS, role="img", aria_label=label, **size)
+
+
+def frontier_figures(comparison: Comparison) -> list[Html]:
+    """The panels one by one, each in a figure under its title, and then what the marks mean: as a page shows them."""
+    drawn, methods, panels = _drawn(comparison)
+    if not drawn:
+        return []
+    x_axis = guess_axis([measured.guess or 1.0 for _, measured in drawn], PAGE.apart)
+    figures = []
+    for measure in panels:
+        decides = [tag("i", "decides")] if measure.target == comparison.target else []
+        caption = tag("figcaption", tag("b", measure.title), *decides, tag("span", measure.unit))
+        marks = _panel(comparison, measure, drawn, methods, x_axis, PAGE)
+        foot = text(PAGE.wide, PAGE.high + 40, "worst guess →", 13, fill=DIM, anchor="end")
+        inner = tag("g", *marks, foot, transform=f"translate({LEFT - 14} 14)")
+        box = f"0 0 {LEFT - 14 + PAGE.wide + RIGHT} {14 + PAGE.high + 50}"
+        label = f"{measure.title} against what can be guessed"
+        figures.append(tag("figure", caption, tag("svg", inner, viewBox=box, role="img", aria_label=label)))
+    return [
+        tag("div", *figures, class_="frontier"),
+        tag("ul", *_keys(methods, comparison), class_="legend frontier-keys"),
+    ]
+
+
+def _drawn(comparison: Comparison) -> tuple[list[tuple[Trial, Measured]], list[str], list[Measure]]:
+    """The trials that a guess was measured for, their methods, and the panels that have a mark."""
+    drawn = [(trial, measured) for trial, measured in comparison.made if measured.guess]
+    methods = list(dict.fromkeys(trial.method for trial, _ in drawn))
+    return drawn, methods, [one for one in MEASURES if any(one.value(measured) is not None for _, measured in drawn)]
+
+
+def _keys(methods: Sequence[str], comparison: Comparison) -> Iterator[Html]:
+    """What the marks mean, each beside its mark."""
+
+    def key(words: str, *marks: Html) -> Html:
+        drawn = tag(
+            "svg", tag("g", *marks, transform="translate(12 8)"), viewBox="0 0 24 16", class_="key", aria_hidden="true"
+        )
+        return tag("li", drawn, tag("span", words))
+
+    for number, method in enumerate(methods):
+        yield key(method, shape(number, 0, 0, SIZE, filled=True))
+    if comparison.taken is not None and comparison.taken.method in methods:
+        ring = tag("circle", cx=0, cy=0, r=7, fill="none", stroke=INK, stroke_width=2)
+        yield key("take this one", ring, shape(methods.index(comparison.taken.method), 0, 0, 3.5, filled=True))
+    yield key("frontier: none is better", tag("path", d="M-11 -5h11v10h11", fill="none", stroke=INK, stroke_width=2))
+    if any(trial.l is not None for trial, _ in comparison.made):
+        yield key("the l asked for", text(0, 5, "4", 13, anchor="middle"))
+    if any(measured.guess and not measured.keeps for _, measured in comparison.made):
+        yield key("hollow: a promise is not kept", shape(0, 0, 0, SIZE, filled=False))
 
 
 # axes --------------------------------------------------------------------------------------------------------------
 
 
-def guess_axis(guesses: Sequence[float]) -> Axis:
-    """The axis of guesses: even in their logarithm, marked at 1/2, 1/3, … where there are enough of those.
+def guess_axis(guesses: Sequence[float], apart: float = PICTURE.apart) -> Axis:
+    """The axis of guesses: even in their logarithm, marked at 1/2, 1/3, … `apart`, where there are enough of those.
 
     >>> [round(tick, 3) for tick in guess_axis([0.5, 0.25, 0.2]).ticks]
     [0.5, 0.333, 0.25, 0.2]
@@ -105,7 +173,7 @@ def guess_axis(guesses: Sequence[float]) -> Axis:
     low, high = (low / 1.25, high * 1.25) if high / low < 1.2 else (low / 1.12, high * 1.12)
     ticks: list[float] = []
     for k in range(1, 1000):
-        near = ticks and math.log(ticks[-1] * k) / math.log(high / low) < 0.07  # no room for its label
+        near = ticks and math.log(ticks[-1] * k) / math.log(high / low) < apart  # no room for its label
         if low <= 1 / k <= high and not near:
             ticks.append(1 / k)
     if len(ticks) < 3:
@@ -122,30 +190,33 @@ def _panel(
     drawn: Sequence[tuple[Trial, Measured]],
     methods: Sequence[str],
     x_axis: Axis,
-    several: bool,
+    area: Area,
 ) -> Iterator[Html]:
     values = [(trial, measured, value) for trial, measured in drawn if (value := measure.value(measured)) is not None]
     losses = [value for _, _, value in values]
     y_axis = loss_axis(losses, log=measure.target is None or max(losses) > FAR * min(losses) > 0)
     marks = spread(
         [
-            Mark(trial, measured, x_axis.place(measured.guess or 1.0) * PANEL, HIGH * (1 - y_axis.place(value)))
+            Mark(
+                trial,
+                measured,
+                x_axis.place(measured.guess or 1.0) * area.wide,
+                area.high * (1 - y_axis.place(value)),
+            )
             for trial, measured, value in values
-        ]
+        ],
+        area,
     )
-    decides = " (decides)" if measure.target == comparison.target else ""
-    yield text(0, -30, measure.title + decides, 16, weight="bold")
-    yield text(0, -12, measure.unit, 13, fill=DIM)
-    yield from _grid(x_axis, y_axis, measure.say, several)
+    yield from _grid(x_axis, y_axis, measure.say, area)
     best = comparison.frontier_by(measure.target) if measure.target else []
     front = [mark for trial in best for mark in marks if mark.trial is trial]
     yield from _steps(front)
     for method in methods:
         own = [mark for mark in marks if mark.trial.method == method]
-        colour = colour_of(methods.index(method))
+        color = color_of(methods.index(method))
         for one, other in pairwise(own):
             line = {"x1": px(one.x), "y1": px(one.y), "x2": px(other.x), "y2": px(other.y)}
-            yield tag("line", stroke=colour, stroke_width=1.2, stroke_opacity=0.45, **line)
+            yield tag("line", stroke=color, stroke_width=1.2, stroke_opacity=0.45, **line)
     for mark in marks:
         if mark.trial is comparison.taken:
             ring = {"cx": px(mark.x), "cy": px(mark.y), "r": 14}
@@ -153,17 +224,17 @@ def _panel(
     for mark in marks:
         number = methods.index(mark.trial.method)
         drawing = shape(number, mark.x, mark.y, SIZE, filled=mark.measured.keeps)
-        yield tag("g", tag("title", _told(mark, measure)), drawing)
-    yield from _labels(marks, front, comparison.taken)
+        yield tag("g", tag("title", _mark_in_words(mark, measure)), drawing)
+    yield from _labels(marks, front, comparison.taken, area)
 
 
-def spread(marks: Sequence[Mark]) -> list[Mark]:
+def spread(marks: Sequence[Mark], area: Area) -> list[Mark]:
     """Marks side by side where they would cover each other, as far apart as those beside them allow.
 
     Of those of one method that are the same, only the last, which promises most.
     """
     marks = list({(mark.trial.method, round(mark.x), round(mark.y)): mark for mark in marks}.values())
-    found = list(marks)
+    moved = list(marks)
     left = sorted(range(len(marks)), key=lambda i: (round(marks[i].x), marks[i].y))
     while left:
         together = [left.pop(0)]
@@ -173,33 +244,32 @@ def spread(marks: Sequence[Mark]) -> list[Mark]:
             together.append(left.pop(0))
         x, high, low = marks[together[0]].x, marks[together[0]].y - 2 * SIZE, marks[together[-1]].y + 2 * SIZE
         beside = [abs(mark.x - x) for mark in marks if high < mark.y < low and abs(mark.x - x) > 2 * SIZE]
-        step = min(2 * SIZE, 0.85 * min(beside, default=PANEL / 4) / len(together))
+        step = min(2 * SIZE, 0.85 * min(beside, default=area.wide / 4) / len(together))
         for place, i in enumerate(sorted(together)):
-            found[i] = marks[i]._replace(x=marks[i].x + (place - (len(together) - 1) / 2) * step)
-    return found
+            moved[i] = marks[i]._replace(x=marks[i].x + (place - (len(together) - 1) / 2) * step)
+    return moved
 
 
-def _told(mark: Mark, measure: Measure) -> str:
+def _mark_in_words(mark: Mark, measure: Measure) -> str:
     value = measure.value(mark.measured)
-    said = "" if value is None else f", {measure.title.lower()} {measure.say(value)}"
-    return f"{mark.trial.name}: guess {mark.measured.guess or 0:.1%}{said}"
+    loss = "" if value is None else f", {measure.title.lower()} {measure.say(value)}"
+    return f"{mark.trial.name}: guess {mark.measured.guess or 0:.1%}{loss}"
 
 
-def _grid(x_axis: Axis, y_axis: Axis, say: Callable[[float], str], several: bool) -> Iterator[Html]:
+def _grid(x_axis: Axis, y_axis: Axis, say: Callable[[float], str], area: Area) -> Iterator[Html]:
+    wide, high = area.wide, area.high
     for tick in y_axis.ticks:
-        y = HIGH * (1 - y_axis.place(tick))
-        yield tag("line", x1=0, y1=px(y), x2=PANEL, y2=px(y), stroke=GRID)
+        y = high * (1 - y_axis.place(tick))
+        yield tag("line", x1=0, y1=px(y), x2=wide, y2=px(y), stroke=GRID)
         yield text(-10, y + 4.5, say(tick), 13, fill=DIM, anchor="end")
     for tick in x_axis.ticks:
-        x = x_axis.place(tick) * PANEL
+        x = x_axis.place(tick) * wide
         k = 1 / tick
-        yield tag("line", x1=px(x), y1=0, x2=px(x), y2=HIGH, stroke=GRID)
+        yield tag("line", x1=px(x), y1=0, x2=px(x), y2=high, stroke=GRID)
         whole = abs(k - round(k)) < 1e-6 and k > 1.5
-        yield text(x, HIGH + 20, f"1/{round(k)}" if whole else f"{100 * tick:.3g} %", 13, fill=DIM, anchor="middle")
-    yield tag("line", x1=0, y1=HIGH, x2=PANEL, y2=HIGH, stroke=DIM)
-    said = "worst guess of a secret, mean over attributes" if several else "worst guess of a secret (probability)"
-    yield text(PANEL, HIGH + 44, said, 13, fill=DIM, anchor="end")
-    yield text(0, HIGH + 44, "← more private", 13, fill=DIM)
+        yield text(x, high + 20, f"1/{round(k)}" if whole else f"{100 * tick:.3g} %", 13, fill=DIM, anchor="middle")
+    yield tag("line", x1=0, y1=high, x2=wide, y2=high, stroke=DIM)
+    yield text(0, high + (44 if area is PICTURE else 40), "← more private", 13, fill=DIM)
 
 
 def _steps(front: Sequence[Mark]) -> Iterator[Html]:
@@ -211,7 +281,7 @@ def _steps(front: Sequence[Mark]) -> Iterator[Html]:
     yield tag("path", d=path, fill="none", stroke=INK, stroke_width=2.5, stroke_opacity=0.55)
 
 
-def _labels(marks: Sequence[Mark], front: Sequence[Mark], taken: Trial | None) -> Iterator[Html]:
+def _labels(marks: Sequence[Mark], front: Sequence[Mark], taken: Trial | None, area: Area) -> Iterator[Html]:
     """The l of marks, where there is room: of the one to take, of the frontier, and where the line of a method ends."""
     ends = {id(mark): mark for mark in marks if mark.trial.l is not None}
     for one, mark, other in zip([None, *marks], marks, [*marks[1:], None], strict=False):
@@ -223,14 +293,14 @@ def _labels(marks: Sequence[Mark], front: Sequence[Mark], taken: Trial | None) -
     for mark in (*chosen, *(mark for mark in front if mark not in chosen), *rest):
         if mark.trial.l is None:
             continue
-        said = str(mark.trial.l)
-        wide = 8 * len(said)
+        label = str(mark.trial.l)
+        wide = 8 * len(label)
         away = 15 if mark in chosen else 9
         for x, y in ((mark.x + away, mark.y + 4), (mark.x - away - wide, mark.y + 4), (mark.x - 4, mark.y - away - 1)):
             box = (x, y - 10, x + wide, y)
-            if box[1] > 0 and box[2] < PANEL + RIGHT and not any(_meet(box, other) for other in full):
+            if box[1] > 0 and box[2] < area.wide + RIGHT and not any(_meet(box, other) for other in full):
                 full.append(box)
-                yield text(x, y, said, 12, fill=INK if mark in front or mark in chosen else DIM)
+                yield text(x, y, label, 12, fill=INK if mark in front or mark in chosen else DIM)
                 break
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.report.charts import Html, tag
 
-AS_THEY_ARE = ("bucketized", "candidates", "decomposed")  # kinds that publish quasi values unchanged
-
 
 def section(title: str, *parts: str, id_: str | None = None) -> Html:
     """One question and its answer."""
@@ -17,16 +15,21 @@ def section(title: str, *parts: str, id_: str | None = None) -> Html:
 
 def subtables(manifest: Manifest) -> dict[str, list[ColumnInfo]]:
     """The attributes of each table of a release of several, those in groups among them."""
-    found: dict[str, list[ColumnInfo]] = {}
+    columns: dict[str, list[ColumnInfo]] = {}
     for info in manifest.tables:
         shown = [column for column in info.columns if column.role in ("quasi", "plain", "sensitive")]
-        found.setdefault(info.name.partition("_")[0], []).extend(shown)
-    return found
+        columns.setdefault(info.name.partition("_")[0], []).extend(shown)
+    return columns
 
 
 def figure(caption: str, picture: Html) -> Html:
     """A picture under its caption."""
     return tag("figure", tag("figcaption", caption), picture)
+
+
+def more(summary: str, *parts: str) -> Html:
+    """What is behind a line that opens it; on paper the line stands alone."""
+    return tag("details", tag("summary", summary), *parts)
 
 
 def items(lines: Iterable[Iterable[str]]) -> list[Html]:
@@ -37,7 +40,7 @@ def items(lines: Iterable[Iterable[str]]) -> list[Html]:
 
 def defined(class_: str, pairs: Iterable[tuple[str, list[Html]]]) -> Html:
     """Terms and what is said of each."""
-    return tag("dl", *(tag("div", tag("dt", name), *said) for name, said in pairs), class_=class_)
+    return tag("dl", *(tag("div", tag("dt", name), *descriptions) for name, descriptions in pairs), class_=class_)
 
 
 def count(number: int, noun: str) -> str:

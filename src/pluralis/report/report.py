@@ -11,16 +11,26 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from pluralis.attacks import Result
-from pluralis.attacks.adversary.exposure import Exposure
 from pluralis.auditing.verdict import Verdict
 from pluralis.metrics.loss import Loss
 from pluralis.policy.policy import Policy
+from pluralis.release.attribute_lists import AttributeLists
+from pluralis.release.form import told_by_plain_column, worst_and_others
 from pluralis.release.manifest import MANIFEST, README, Claim, Manifest
 from pluralis.report.charts import Html, table, tag
 from pluralis.report.claims import holds
+from pluralis.report.exposure import Exposure
 from pluralis.report.markup import count, defined, items, section, several, subtables, were
 from pluralis.report.policy import asked
-from pluralis.report.risk import weakest_groups, who_learns_what
+from pluralis.report.risk import (
+    BREACHED,
+    EVERY,
+    beside_verdict,
+    heading,
+    weakest_groups,
+    who_can_be_found,
+    who_learns_what,
+)
 from pluralis.report.utility import lost
 
 HEAD = Html(
@@ -42,14 +52,15 @@ def render_report(
     """The whole page, as text; `attacked` is None where no attack was run."""
     main = tag(
         "main",
-        _headline(manifest, verdict, loss),
+        _headline(manifest, verdict, loss, attacked),
         section("What was asked", *asked(policy, manifest)),
-        section("What holds", *holds(policy, manifest, verdict)),
-        who_learns_what(attacked),
+        section("What holds", *holds(manifest, verdict)),
+        who_learns_what(attacked, AttributeLists.of_manifest(manifest)),
+        who_can_be_found(loss.risk, AttributeLists.of_manifest(manifest)),
         section("What was lost", *lost(manifest, loss)),
         weakest_groups(exposures, attacked is not None),
         section("What this method does not stop", *_not_stopped(manifest, verdict), id_="open"),
-        section("Notes and handling", *_handling(manifest, verdict, notes)),
+        section("Notes and handling", *_handling(manifest, verdict, notes, attacked)),
     )
     style = Html(files("pluralis.report").joinpath("report.css").read_text(encoding="utf-8"))
     head = tag("head", HEAD, tag("title", "Release report"), tag("style", style))
@@ -61,12 +72,12 @@ def _unjudged(manifest: Manifest, verdict: Verdict) -> list[Claim]:
     return [claim for claim in manifest.claims if claim.rule not in judged]
 
 
-def _may_go_out(manifest: Manifest, verdict: Verdict) -> bool:
+def _may_go_out(manifest: Manifest, verdict: Verdict, attacked: Sequence[Result] | None) -> bool:
     judged = bool(manifest.claims) and not _unjudged(manifest, verdict)
-    return verdict.holds and judged and not manifest.test
+    return verdict.holds and judged and not manifest.test and not any(result.breach for result in attacked or ())
 
 
-def _title(manifest: Manifest, verdict: Verdict) -> str:
+def _title(manifest: Manifest, verdict: Verdict, attacked: Sequence[Result] | None) -> str:
     claims = {claim.rule for claim in manifest.claims}
     of_all = f"of {count(len(claims), 'claim')}"
     if broken := sum(finding.claim in claims for finding in verdict.failures):
@@ -77,20 +88,22 @@ def _title(manifest: Manifest, verdict: Verdict) -> str:
         return "A check failed"
     if not claims:
         return "Nothing was promised"
-    return "Every claim holds" + (", but the key is not secret" if manifest.test else "")
+    if any(result.breach for result in attacked or ()):
+        return BREACHED
+    given_away = told_by_plain_column(manifest.breaks)
+    return EVERY + (f", but {given_away}" if given_away else ", but the key is not secret" if manifest.test else "")
 
 
-def _headline(manifest: Manifest, verdict: Verdict, loss: Loss) -> Html:
-    good = _may_go_out(manifest, verdict)
-    mark = tag("span", "✓" if good else "✗", class_="mark", aria_hidden="true")
-    left_out = count(manifest.suppressed, "row") if manifest.suppressed else "No row"
-    alike = "class of equal labels" if manifest.kind == "sliced" else "group"
-    groups = f" in {loss.groups:,} {several(alike, loss.groups)}" if manifest.kind != "candidates" else ""
-    if manifest.kind == "multi":
+def _headline(manifest: Manifest, verdict: Verdict, loss: Loss, attacked: Sequence[Result] | None) -> Html:
+    good = _may_go_out(manifest, verdict, attacked)
+    suppressed = count(manifest.suppressed, "row") if manifest.suppressed else "No row"
+    alike = "class of equal labels" if manifest.traits.has_slices else "group"
+    groups = f" in {loss.groups:,} {several(alike, loss.groups)}" if not manifest.traits.lists_values else ""
+    if manifest.traits.has_subtables:
         apart = f", in {count(loss.groups, 'group')}" if loss.groups else ""
         groups = f" in {count(len(subtables(manifest)), 'table')}{apart}"
     lead: list[str] = [f"{count(manifest.rows, 'row')}{groups}. "]
-    lead.append(f"{left_out} {were(manifest.suppressed or 1)} left out. ")
+    lead.append(f"{suppressed} {were(manifest.suppressed or 1)} suppressed. ")
     if good:
         lead += ["Before you sign, read ", tag("a", "what this method does not stop", href="#open"), "."]
     else:
@@ -101,47 +114,50 @@ def _headline(manifest: Manifest, verdict: Verdict, loss: Loss) -> Html:
         "Method": manifest.method,
         "Variant": manifest.variant,
         "Rows published": f"{manifest.rows:,}",
-        "Rows left out": f"{manifest.suppressed:,}",
+        "Rows suppressed": f"{manifest.suppressed:,}",
     }
     return tag(
         "header",
         tag("p", "Release report", tag("span", "private"), class_="overline"),
-        tag("h1", mark, _title(manifest, verdict), class_=None if good else "bad"),
+        heading(_title(manifest, verdict, attacked), good=good, but=told_by_plain_column(manifest.breaks) is not None),
+        beside_verdict(attacked),
         tag("p", *lead, class_="lead"),
         *([warning] if manifest.test else []),
-        defined("facts", ((name, [tag("dd", said)]) for name, said in facts.items())),
+        defined("facts", ((name, [tag("dd", fact)]) for name, fact in facts.items())),
     )
 
 
 def _not_stopped(manifest: Manifest, verdict: Verdict) -> list[Html]:
-    breaks = list(dict.fromkeys([*manifest.breaks, *verdict.breaks]))
+    _, breaks = worst_and_others(tuple(dict.fromkeys([*manifest.breaks, *verdict.breaks])))
     if not breaks:
         return [tag("p", "No attack is listed. This does not prove that there is none.")]
     items = []
     for item in breaks:
         title, colon, rest = item.partition(": ")
         items.append(tag("li", tag("b", title), tag("span", rest)) if colon else tag("li", tag("span", item)))
-    said = "The claims speak of the adversaries listed above and of no others. These ways to learn more stay open:"
-    return [tag("p", said), tag("ul", *items, class_="breaks")]
+    lead = "The claims speak of the adversaries listed above and of no others. These ways to learn more stay open:"
+    return [tag("p", lead), tag("ul", *items, class_="breaks")]
 
 
-def _handling(manifest: Manifest, verdict: Verdict, notes: Sequence[str]) -> list[Html]:
+def _handling(
+    manifest: Manifest, verdict: Verdict, notes: Sequence[str], attacked: Sequence[Result] | None
+) -> list[Html]:
     hashes = ([tag("code", info.file), tag("code", info.sha256 or "not written yet")] for info in manifest.tables)
-    secret: list[list[str]] = [
+    private: list[list[str]] = [
         [tag("b", "The key. "), "The random choices that protect people can be repeated with it."],
         [tag("b", "The private folder. "), "This report, the audit and the measures tell of the original."],
         [tag("b", "The original table.")],
     ]
     keep = "Use the same key for the next release of this table: releases under two keys can be intersected."
     out = "Nothing. This release must not be handed out."
-    if _may_go_out(manifest, verdict):
+    if _may_go_out(manifest, verdict, attacked):
         out = f"The release folder, whole and unchanged: {MANIFEST}, {README} and the tables below."
     signature = (tag("p", name, tag("span")) for name in ("Decision", "Name", "Date and signature"))
     return [
         tag("h3", "Notes from reading"),
         *(items([note] for note in notes) or [tag("p", "Nothing was noted.")]),
         tag("h3", "Keep secret"),
-        *items(secret),
+        *items(private),
         tag("p", keep),
         tag("h3", "Hand out"),
         tag("p", out),

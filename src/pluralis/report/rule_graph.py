@@ -2,7 +2,7 @@
 
 Vertices stand on a circle, so that no straight line runs through one that it is not about. A rule is a numbered knot:
 lines lead to it from every attribute that is known, and an arrow from it to the one that is protected. Rules differ in
-number, in dashes and in colour; the list below the graph has them all in words.
+number, in dashes and in color; the list below the graph has them all in words.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pluralis.policy.rules import Dependency, Rule
 from pluralis.profiling.explaining import Explanation, said_of
 from pluralis.report.charts import Html, fit, tag
 
-_COLOURS = ("#0b5cad", "#b4471d", "#1d7a46", "#7b3fa0", "#8a6a00", "#a1195b", "#2a6f7f", "#555f6b")  # on white
+_COLORS = ("#0b5cad", "#b4471d", "#1d7a46", "#7b3fa0", "#8a6a00", "#a1195b", "#2a6f7f", "#555f6b")  # on white
 _DASHES = ("", "9 4", "2 3", "12 4 2 4", "6 3 2 3 2 3")
 _LETTER = 7.4  # pixels that one letter of a name takes, about
 _KNOT = 11.0
@@ -33,7 +33,7 @@ class Point(NamedTuple):
     x: float
     y: float
 
-    def towards(self, other: Point, distance: float) -> Point:
+    def toward(self, other: Point, distance: float) -> Point:
         """The point so many pixels from here on the way there."""
         length = math.dist(self, other) or 1.0
         return Point(
@@ -42,8 +42,9 @@ class Point(NamedTuple):
         )
 
 
-def write_graph(explanation: Explanation, path: Path) -> None:
+def write_graph(explanation: Explanation, path: str | Path) -> None:
     """Draw into a file; one that is not named as a picture is left alone."""
+    path = Path(path)
     if path.suffix.lower() != ".svg":
         raise OutputError(f"{path} is not the name of an SVG picture. Let it end in .svg.")
     try:
@@ -54,7 +55,7 @@ def write_graph(explanation: Explanation, path: Path) -> None:
 
 def drawn(explanation: Explanation) -> str:
     """The whole picture."""
-    rules = [said.rule for said in explanation.rules]
+    rules = [in_force.rule for in_force in explanation.rules]
     known = [item.dependency for item in explanation.dependencies]
     names = _around([vertex.name for vertex in explanation.attributes], rules)
     radius = max(150.0, 22.0 * len(names))
@@ -95,8 +96,8 @@ def _around(names: Sequence[str], rules: Sequence[Rule]) -> list[str]:
         return order
 
     def length() -> float:
-        at = {name: i for i, name in enumerate(order)}
-        return sum(math.sin(math.pi * abs(at[a] - at[b]) / len(order)) for a, b in ends)
+        position = {name: i for i, name in enumerate(order)}
+        return sum(math.sin(math.pi * abs(position[a] - position[b]) / len(order)) for a, b in ends)
 
     best, better = length(), True
     while better:
@@ -124,7 +125,7 @@ def _settled(rules: Sequence[Rule], place: dict[str, Point], middle: Point, radi
         goal = place[rule.protects]
         half = Point((start.x + goal.x) / 2, (start.y + goal.y) / 2)
         aside = Point(half.x + (goal.y - start.y), half.y - (goal.x - start.x))
-        knots.append(half.towards(aside, 14 + i % 3).towards(middle, 10))
+        knots.append(half.toward(aside, 14 + i % 3).toward(middle, 10))
     lines = [(j, place[name]) for j, rule in enumerate(rules) for name in (*rule.knows, rule.protects)]
     for step in range(_SETTLING):
         eager = 0.5 * (1 - step / _SETTLING)
@@ -137,9 +138,9 @@ def _settled(rules: Sequence[Rule], place: dict[str, Point], middle: Point, radi
                 *((vertex, 5 * _KNOT) for vertex in place.values()),
             ):
                 if 0 < (distance := math.dist(knots[i], near)) < room:
-                    knots[i] = knots[i].towards(near, eager * (distance - room))
+                    knots[i] = knots[i].toward(near, eager * (distance - room))
             if (far := math.dist(middle, knots[i])) > 0.9 * radius:
-                knots[i] = middle.towards(knots[i], far - eager * (far - 0.9 * radius))
+                knots[i] = middle.toward(knots[i], far - eager * (far - 0.9 * radius))
     return knots
 
 
@@ -156,11 +157,11 @@ def _nearest(point: Point, start: Point, end: Point) -> Point:
 
 def _rule(i: int, rule: Rule, place: dict[str, Point], knot: Point) -> Html:
     """Lines from every known attribute to the knot, and an arrow from there."""
-    look = {"stroke": _COLOURS[i % len(_COLOURS)], "stroke_width": 1.6, "stroke_dasharray": _dashes(i)}
-    lines = [_line(place[name].towards(knot, _DOT), knot.towards(place[name], _KNOT), **look) for name in rule.knows]
+    look = {"stroke": _COLORS[i % len(_COLORS)], "stroke_width": 1.6, "stroke_dasharray": _dashes(i)}
+    lines = [_line(place[name].toward(knot, _DOT), knot.toward(place[name], _KNOT), **look) for name in rule.knows]
     goal = place[rule.protects]
-    tip = goal.towards(knot, _DOT + 2)
-    shaft = _line(knot.towards(goal, _KNOT), tip.towards(knot, 9), **(look | {"stroke_width": 2.6}))
+    tip = goal.toward(knot, _DOT + 2)
+    shaft = _line(knot.toward(goal, _KNOT), tip.toward(knot, 9), **(look | {"stroke_width": 2.6}))
     return tag("g", tag("title", str(rule)), *lines, shaft, _head(tip, knot, look["stroke"], look["stroke"]))
 
 
@@ -171,46 +172,46 @@ def _dependency(place: dict[str, Point], dependency: Dependency, middle: Point) 
     for name in dependency.knows:
         start = place[name]
         half = Point((start.x + goal.x) / 2, (start.y + goal.y) / 2)
-        bend = half.towards(middle, -0.12 * math.dist(start, goal)) if math.dist(half, middle) > 1 else half
-        tip = goal.towards(bend, _DOT + 2)
-        begin = start.towards(bend, _DOT)
+        bend = half.toward(middle, -0.12 * math.dist(start, goal)) if math.dist(half, middle) > 1 else half
+        tip = goal.toward(bend, _DOT + 2)
+        begin = start.toward(bend, _DOT)
         path = f"M{_px(begin.x)} {_px(begin.y)}Q{_px(bend.x)} {_px(bend.y)} {_px(tip.x)} {_px(tip.y)}"
-        for colour, wide in (("#6b7480", 5.0), ("#ffffff", 2.4)):
-            parts.append(tag("path", d=path, fill="none", stroke=colour, stroke_width=wide))
+        for color, wide in (("#6b7480", 5.0), ("#ffffff", 2.4)):
+            parts.append(tag("path", d=path, fill="none", stroke=color, stroke_width=wide))
         parts.append(_head(tip, bend, "#6b7480", "#ffffff"))
     return tag("g", tag("title", f"{dependency} is known"), *parts)
 
 
-def _vertex(name: str, at: Point, middle: Point, protected: bool) -> Html:
+def _vertex(name: str, place: Point, middle: Point, protected: bool) -> Html:
     dot = tag(
-        "circle", cx=_px(at.x), cy=_px(at.y), r=_DOT, fill="#1b2733" if protected else "#ffffff", stroke="#1b2733",
-        stroke_width=2,
+        "circle", cx=_px(place.x), cy=_px(place.y), r=_DOT, fill="#1b2733" if protected else "#ffffff",
+        stroke="#1b2733", stroke_width=2,
     )  # fmt: skip
-    out = middle.towards(at, math.dist(middle, at) + 16)
-    lean = (at.x - middle.x) / (math.dist(middle, at) or 1)
+    out = middle.toward(place, math.dist(middle, place) + 16)
+    lean = (place.x - middle.x) / (math.dist(middle, place) or 1)
     anchor = "middle" if abs(lean) < 0.26 else "start" if lean > 0 else "end"
-    y = out.y + 5 + (8 if abs(lean) < 0.26 and at.y > middle.y else -4 if abs(lean) < 0.26 else 0)
+    y = out.y + 5 + (8 if abs(lean) < 0.26 and place.y > middle.y else -4 if abs(lean) < 0.26 else 0)
     weight = 700 if protected else 400
     label = tag("text", fit(name, 28), x=_px(out.x), y=_px(y), text_anchor=anchor, font_weight=weight, fill="#1b2733")
     return tag("g", tag("title", name), dot, label)
 
 
-def _knot(i: int, rule: Rule, at: Point) -> Html:
-    colour = _COLOURS[i % len(_COLOURS)]
-    ring = tag("circle", cx=_px(at.x), cy=_px(at.y), r=_KNOT, fill="#ffffff", stroke=colour, stroke_width=2)
-    said = tag(
-        "text", str(i + 1), x=_px(at.x), y=_px(at.y + 4.4), text_anchor="middle", font_size=12, font_weight=700,
-        fill=colour,
+def _knot(i: int, rule: Rule, place: Point) -> Html:
+    color = _COLORS[i % len(_COLORS)]
+    ring = tag("circle", cx=_px(place.x), cy=_px(place.y), r=_KNOT, fill="#ffffff", stroke=color, stroke_width=2)
+    number = tag(
+        "text", str(i + 1), x=_px(place.x), y=_px(place.y + 4.4), text_anchor="middle", font_size=12, font_weight=700,
+        fill=color,
     )  # fmt: skip
-    return tag("g", tag("title", str(rule)), ring, said)
+    return tag("g", tag("title", str(rule)), ring, number)
 
 
 def _listed(explanation: Explanation) -> Iterator[tuple[int, list[str]]]:
     """The rules in words, each in lines that are not too long."""
     broken = {hole.rule for hole in explanation.holes} | {skew.rule for skew in explanation.skewed if not skew.allowed}
-    for i, said in enumerate(explanation.rules):
-        rule = said.rule
-        text = f"{said_of(rule.knows)} ─▶ {said_of((rule.protects,))}, l = {rule.l} ({', '.join(said.origins)})"
+    for i, in_force in enumerate(explanation.rules):
+        rule = in_force.rule
+        text = f"{said_of(rule.knows)} ─▶ {said_of((rule.protects,))}, l = {rule.l} ({', '.join(in_force.origins)})"
         text += ": cannot be kept" if rule in broken else ""
         yield i, textwrap.wrap(text, _WIDEST, break_on_hyphens=False)
 
@@ -218,7 +219,7 @@ def _listed(explanation: Explanation) -> Iterator[tuple[int, list[str]]]:
 def _list(listed: Sequence[tuple[int, list[str]]], top: float) -> Iterator[Html]:
     y = top
     for i, lines in listed:
-        look = {"stroke": _COLOURS[i % len(_COLOURS)], "stroke_width": 2.6, "stroke_dasharray": _dashes(i)}
+        look = {"stroke": _COLORS[i % len(_COLORS)], "stroke_width": 2.6, "stroke_dasharray": _dashes(i)}
         yield tag("text", f"{i + 1}", x=30, y=_px(y), text_anchor="end", font_weight=700, fill=look["stroke"])
         yield _line(Point(40, y - 5), Point(84, y - 5), **look)
         for line in lines:
@@ -241,7 +242,7 @@ def _legend(y: float, dependencies: bool) -> Html:
 
 def _head(tip: Point, origin: Point, stroke: object, fill: object) -> Html:
     """The head of an arrow that comes from there."""
-    back = tip.towards(origin, 10)
+    back = tip.toward(origin, 10)
     across = Point((tip.y - back.y) * 0.45, (back.x - tip.x) * 0.45)
     corners = (tip, Point(back.x + across.x, back.y + across.y), Point(back.x - across.x, back.y - across.y))
     points = " ".join(f"{_px(corner.x)},{_px(corner.y)}" for corner in corners)

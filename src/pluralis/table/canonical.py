@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from unicodedata import normalize
 
@@ -9,8 +10,10 @@ import polars as pl
 
 from pluralis.errors import InputError
 from pluralis.policy.attributes import Attribute, MissingAs
-from pluralis.table.dictionaries import coded, is_text, spelled_out
+from pluralis.table.dictionaries import decode, dictionary_encode, is_text
 from pluralis.table.spelling import canonical_spellings, skeleton
+
+_MARK = re.compile(r"-?\d+(\.\d+)?")
 
 
 def canonical(
@@ -22,12 +25,12 @@ def canonical(
     """
     name = series.name
     if attribute.type == "number":
-        return _as_numbers(series, missing)
+        return _without_marks(_as_numbers(series, missing), series, missing)
     text = series if is_text(series.dtype) else as_text(series, notes)
     texts = as_text(text.unique(), notes)
     if _is_canonical(texts, attribute, missing):
-        return coded(text) if in_codes else spelled_out(text)
-    text = spelled_out(text)
+        return dictionary_encode(text, texts) if in_codes else decode(text)
+    text = decode(text)
     if missing:
         text = text.set(text.str.strip_chars().is_in(list(missing)), None)
     if isinstance(attribute.if_missing, MissingAs) and text.null_count():
@@ -45,6 +48,14 @@ def canonical(
         )
         text = text.replace_strict(table["text"], table["spelling"], default=None)
     return text.set(text == "", None).rename(name)
+
+
+def _without_marks(numbers: pl.Series, series: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """Numbers without those that mean missing, where the column holds no texts among which they were found."""
+    marks = [float(mark) for mark in missing if _MARK.fullmatch(mark)]
+    if not marks or not series.dtype.is_numeric():
+        return numbers
+    return numbers.set(numbers.is_in(pl.Series(marks).cast(numbers.dtype, strict=False).implode()), None)
 
 
 def _is_canonical(texts: pl.Series, attribute: Attribute, missing: Sequence[str]) -> bool:
@@ -83,6 +94,7 @@ def as_text(series: pl.Series, notes: list[str]) -> pl.Series:
 
 def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
     """A column as Int64 where every value is whole, else Float64; never a rounded value."""
+    series = decode(series) if isinstance(series.dtype, pl.Enum) else series
     name, kind = series.name, series.dtype
     if kind.is_integer():
         try:
@@ -102,9 +114,9 @@ def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
             return whole
         decimal = text.str.contains(r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$")
         if not decimal.all():
-            at = int((~decimal).fill_null(False).arg_true()[0])
+            row = int((~decimal).fill_null(False).arg_true()[0])
             raise InputError(
-                f"{name!r} is a number in the policy, row {at + 1} holds {text[at]!r}. Correct it, declare it in "
+                f"{name!r} is a number in the policy, row {row + 1} holds {text[row]!r}. Correct it, declare it in "
                 "`missing`, or use type: text."
             )
         digits = (

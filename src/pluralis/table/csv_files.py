@@ -69,13 +69,13 @@ def load_text(path: Path, encoding: str) -> io.BytesIO:
                 elif state[0] or last or not chunk.isascii():
                     decoder.decode(chunk, last)
             except UnicodeError as error:
-                at = max(0, getattr(error, "start", 0) - len(state[0]))
+                offset = max(0, getattr(error, "start", 0) - len(state[0]))
                 decoder.setstate(state)
-                line = buffer.getvalue().count(b"\n") + decoder.decode(chunk[:at]).count("\n") + 1
+                line = buffer.getvalue().count(b"\n") + decoder.decode(chunk[:offset]).count("\n") + 1
                 name, remedy = ("UTF-8", "Save it as UTF-8, or declare") if plain else (codec.name, "Declare")
                 raise InputError(
                     f"{path.name} line {line}: not {name}. {remedy} the encoding in which it was written, "
-                    "such as cp1252 or latin-1."
+                    'such as cp1252 or latin-1: `--encoding cp1252`, in Python encoding="cp1252".'
                 ) from None
             buffer.write(chunk)
             check_memory(path.name, buffer.tell())
@@ -134,10 +134,10 @@ def _check_mark(chunk: bytes, name: str, encoding: str) -> None:
     if mark is not None and not encoding.startswith(mark):
         raise InputError(
             f"{name} line 1: it begins with the mark of {mark.upper()}, but was to be read as {encoding}. "
-            f"Declare the encoding {mark}, or save it as UTF-8."
+            f"Declare the encoding {mark} (`--encoding {mark}`), or save it as UTF-8."
         )
     if mark is None and encoding in ("utf-16", "utf-32"):
-        raise InputError(f"{name} line 1: no byte order mark. Declare {encoding}-le or {encoding}-be.")
+        raise InputError(f"{name} line 1: no byte order mark. Declare {encoding}-le or {encoding}-be by `--encoding`.")
 
 
 # checks that every source shares ----------------------------------------------------------------------------
@@ -282,8 +282,8 @@ def _as_declared(column: pl.Series, kind: pl.DataType) -> pl.Series:
         fits = fits & numbers.is_finite()
     wrong = column.is_not_null() & ~(fits & numbers.is_not_null()).fill_null(False)
     if wrong.any():
-        at = int(wrong.arg_true()[0])
-        raise ReleaseError(f"{column.name!r} row {at + 1} holds {column[at]!r}, not {kind}. {_AGAIN}")
+        row = int(wrong.arg_true()[0])
+        raise ReleaseError(f"{column.name!r} row {row + 1} holds {column[row]!r}, not {kind}. {_AGAIN}")
     return numbers
 
 
@@ -298,6 +298,6 @@ def _unescaped(text: pl.Series) -> pl.Series:
     plain = text.str.strip_prefix("'")
     wrong = (_escaped(plain) != text).fill_null(False)
     if wrong.any():
-        at = int(wrong.arg_true()[0])
-        raise ReleaseError(f"{text.name!r} row {at + 1} holds {text[at]!r}, which is not escaped. {_AGAIN}")
+        row = int(wrong.arg_true()[0])
+        raise ReleaseError(f"{text.name!r} row {row + 1} holds {text[row]!r}, which is not escaped. {_AGAIN}")
     return plain

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 WIDE = cs.by_dtype(pl.Int32).cast(pl.Int64)
-SPELLED_OUT = ((cs.enum() | cs.categorical()).cast(pl.String), WIDE)
+DECODED = ((cs.enum() | cs.categorical()).cast(pl.String), WIDE)
 
 
 def is_text(kind: pl.DataType) -> bool:
@@ -19,27 +19,28 @@ def is_text(kind: pl.DataType) -> bool:
     return kind == pl.String or isinstance(kind, (pl.Enum, pl.Categorical))
 
 
-def coded(values: pl.Series) -> pl.Series:
-    """Text as codes, in the order of the texts; anything else as it is.
+def dictionary_encode(values: pl.Series, different: pl.Series | None = None) -> pl.Series:
+    """Text as codes, in the order of the texts; anything else as it is. Who knows its `different` texts may say them.
 
-    >>> coded(pl.Series(["flu", "asthma", None, "flu"])).to_physical().to_list()
+    >>> dictionary_encode(pl.Series(["flu", "asthma", None, "flu"])).to_physical().to_list()
     [1, 0, None, 1]
     """
     if not is_text(values.dtype) or (isinstance(values.dtype, pl.Enum) and values.dtype.categories.is_sorted()):
         return values
     texts = values.cast(pl.String)
-    return texts.cast(pl.Enum(texts.unique().drop_nulls().sort()))
+    own = texts.unique() if different is None else different
+    return texts.cast(pl.Enum(own.drop_nulls().sort()))
 
 
-def unmarked(values: pl.Series) -> pl.Series:
+def clear_sorted_flag(values: pl.Series) -> pl.Series:
     """Without a mark that they are sorted. Parquet files may say so wrongly, and Polars takes their word for it."""
     marked = values.flags.get("SORTED_ASC") or values.flags.get("SORTED_DESC")
     return values.gather(pl.int_range(values.len(), eager=True)) if marked else values
 
 
-def coded_table(table: pl.DataFrame) -> pl.DataFrame:
+def dictionary_encode_table(table: pl.DataFrame) -> pl.DataFrame:
     """A table with all its text as codes, and its numbers in 64 bits."""
-    return pl.DataFrame([coded(unmarked(column)) for column in table.with_columns(WIDE)])
+    return pl.DataFrame([dictionary_encode(clear_sorted_flag(column)) for column in table.with_columns(WIDE)])
 
 
 def narrow(values: pl.Series) -> pl.Series:
@@ -49,19 +50,19 @@ def narrow(values: pl.Series) -> pl.Series:
     (Int32, Int64)
     """
     if values.dtype != pl.Int64:
-        return coded(values)
+        return dictionary_encode(values)
     low, high = values.min(), values.max()
     fits = low is None or (isinstance(low, int) and isinstance(high, int) and -(2**31) <= low <= high < 2**31)
     return values.cast(pl.Int32) if fits else values
 
 
-def spelled_out(values: pl.Series) -> pl.Series:
+def decode(values: pl.Series) -> pl.Series:
     """Codes as the text they stand for, numbers in 64 bits; anything else as it is."""
     if isinstance(values.dtype, (pl.Enum, pl.Categorical)):
         return values.cast(pl.String)
     return values.cast(pl.Int64) if values.dtype == pl.Int32 else values
 
 
-def spelled_out_table(table: pl.DataFrame) -> pl.DataFrame:
+def decode_table(table: pl.DataFrame) -> pl.DataFrame:
     """A table with all its text spelled out, and its numbers in 64 bits."""
-    return table.with_columns(*SPELLED_OUT)
+    return table.with_columns(*DECODED)

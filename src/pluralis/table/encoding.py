@@ -1,15 +1,15 @@
 """The table as methods and kernels see it: integer codes with dictionaries and hierarchies.
 
-Codes follow the domain order (numbers by size, text by code point, the missing value last), and rows stand in
-canonical order, sorted by what they hold. So nothing that is decided on a Table can depend on how the input was
-ordered.
+Codes follow the domain order (numbers by size, text by code point or as the policy lists it, the missing value last),
+and rows stand in canonical order, sorted by what they hold, text by code point. So nothing that is decided on a Table
+can depend on how the input was ordered.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -22,19 +22,26 @@ import polars as pl
 import polars.selectors as cs
 
 from pluralis.errors import InputError, PolicyError
-from pluralis.kernels.order import unpacked
-from pluralis.policy.attributes import Attribute, FileHierarchy, IntervalHierarchy, MaskHierarchy, MissingAs
+from pluralis.kernels.order import take_digit
+from pluralis.policy.attributes import Attribute, MissingAs
+from pluralis.policy.hierarchies import FileHierarchy, IntervalHierarchy, MaskHierarchy
 from pluralis.policy.policy import Policy
+from pluralis.table.bands import bands_out_of_order, overlapping_bands
+from pluralis.table.bins import bin_places, break_labels, ordered_values, quantile_breaks
 from pluralis.table.canonical import canonical
 from pluralis.table.dictionaries import is_text, narrow
 from pluralis.table.hierarchies import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
 from pluralis.table.labels import interval_label, number_text
 from pluralis.table.parquet_files import ParquetFile
+from pluralis.table.recoding import leaves_are_numbers, recode
 from pluralis.table.spelling import said_twice
+from pluralis.table.text_trees import Lines, held_lines, lines_of
+from pluralis.threads import by_rows, in_threads
 
 Codes = npt.NDArray[np.int32]
 Values = Sequence[str] | Sequence[int] | Sequence[float]  # numbers as an array, in a quarter of the memory
-MANY_ROWS = 100  # of one person, on average: a column with fewer values names no people
+MANY_ROWS = 20  # of one person, on average: a column with fewer values names no people
+MOST_OF_ONE = 100  # rows of one person, or one in a hundred: a value that more hold is nobody's name
 
 
 @dataclass(frozen=True)
@@ -50,12 +57,14 @@ class Column:
     hierarchy: Hierarchy | None = None
     leaf_of: Codes | None = None
     weight: float = 1.0
+    is_ordered: bool = False  # text whose values stand in an order that is published
+    breaks: tuple[float, ...] = ()  # of the bins that the values are, if they are
 
     def as_role(self, role: str) -> Column:
-        """The same column in another role: what is not quasi is not generalised; bins that are, are text like any."""
+        """The same column in another role: what is not quasi is not generalized; bins that are, are text like any."""
         if role != "quasi":
             return replace(self, role=role, hierarchy=None, leaf_of=None)
-        if self.is_number or all(str(a) < str(b) for a, b in pairwise(self.values)):
+        if self.has_order or all(str(a) < str(b) for a, b in pairwise(self.values)):
             return replace(self, role=role)
         order = sorted(range(len(self.values)), key=lambda code: str(self.values[code]))
         place = np.empty(self.size, np.int32)
@@ -70,6 +79,26 @@ class Column:
     @property
     def is_number(self) -> bool:
         return self.type == "number"
+
+    @property
+    def has_order(self) -> bool:
+        """Whether values lie nearer to and farther from each other, and from one to another are an interval."""
+        return self.is_number or self.is_ordered
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """What values are, where they are numbers, or their places, where they are in order."""
+        return np.arange(len(self.values), dtype=np.float64) if self.is_ordered else np.array(self.values, np.float64)
+
+    @property
+    def text_places(self) -> Codes | None:
+        """The place of each code in the order of text; None where it is the order of codes."""
+        texts = [str(value) for value in self.values] if self.is_ordered else []
+        if all(one < two for one, two in pairwise(texts)):
+            return None
+        place = np.arange(self.size, dtype=np.int32)
+        place[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+        return place
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -119,13 +148,14 @@ class Table:
         return [column for column in self.columns.values() if column.role == role]
 
     def projected(
-        self, known: Iterable[str], secrets: Iterable[str], rows: npt.NDArray[np.int64] | None = None
+        self, known: Iterable[str], sensitive: Iterable[str], rows: npt.NDArray[np.int64] | None = None
     ) -> Table:
         """Some columns of some rows as a table of its own: these quasi, those sensitive, rows in canonical order."""
-        names = {**dict.fromkeys(known, "quasi"), **dict.fromkeys(secrets, "sensitive")}
+        names = {**dict.fromkeys(known, "quasi"), **dict.fromkeys(sensitive, "sensitive")}
         columns = {name: self.columns[name].as_role(role) for name, role in names.items()}
-        codes = [column.codes for column in columns.values()] + ([self.person] if self.person is not None else [])
-        ordered = _in_canonical_order([line if rows is None else line[rows] for line in codes])
+        shown = [column if rows is None else replace(column, codes=column.codes[rows]) for column in columns.values()]
+        person = None if self.person is None else self.person if rows is None else self.person[rows]
+        ordered = _in_canonical_order(shown, person)
         return replace(
             self,
             columns={name: replace(columns[name], codes=line) for name, line in zip(columns, ordered, strict=False)},
@@ -148,6 +178,7 @@ class Clean(NamedTuple):
     columns: pl.DataFrame
     person: pl.Series | None
     notes: tuple[str, ...]
+    trees: Mapping[str, Lines] = {}  # of columns whose wider values stand in the table, or were joined
 
     def small(self) -> pl.DataFrame:
         """The columns, whole numbers in no more bytes than they need."""
@@ -157,7 +188,7 @@ class Clean(NamedTuple):
 def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     """Check a frame against its policy and turn it into codes.
 
-    >>> policy = Policy.of({"version": 1, "attributes": {"age": {"role": "quasi", "type": "number"},
+    >>> policy = Policy.from_dict({"version": 1, "attributes": {"age": {"role": "quasi", "type": "number"},
     ...                                                  "disease": {"role": "sensitive", "l": 2}}})
     >>> table = encode(pl.DataFrame({"disease": ["flu", "hiv"], "age": [40, 30]}), policy)
     >>> list(table["age"].values), table["age"].codes.tolist(), table["disease"].codes.tolist()
@@ -168,11 +199,21 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
 
 def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
     """Check a frame against its policy and read its columns as it says, one by one: most take less memory then."""
+    policy.require_decided()
     policy.check_columns(frame.columns)
     if frame.height == 0:
         raise InputError("The table has no rows. There is nothing to publish.")
     notes: list[str] = []
-    columns = [canonical(frame[name], a, policy.missing, notes, in_codes=True) for name, a in _used(policy).items()]
+    used = _used(policy)
+    remarks: dict[str, list[str]] = {name: [] for name in used}
+
+    def column_of(name: str) -> pl.Series:
+        return canonical(frame[name], used[name], policy.missing_in(name), remarks[name], in_codes=True)
+
+    read = dict(zip(used, in_threads(column_of, used), strict=True))
+    notes += [note for of_column in remarks.values() for note in of_column]
+    recoded = recode(read, used, notes, folder=policy.folder, levels=lambda level: _wider(frame[level], policy))
+    columns = list(recoded.columns.values())
     for column in columns:
         _refuse_one_value_twice(column, policy)
     person = None
@@ -184,7 +225,32 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
                 "leave those rows out."
             )
     _warn_of_repeated_people(frame, policy, notes)
-    return Clean(pl.DataFrame(columns), person, tuple(notes))
+    return Clean(pl.DataFrame(columns), person, tuple(notes), recoded.trees)
+
+
+def _wider(column: pl.Series, policy: Policy) -> pl.Series:
+    """A column of wider values, which need not be published."""
+    own = policy.columns.get(column.name, Attribute())
+    kind = Attribute(role="plain", case=own.case)
+    return canonical(column, kind, policy.missing_in(column.name), [])
+
+
+def _refuse_overlap(column: Column, policy: Policy) -> None:
+    """Refuse bands that overlap, which would count as two values where they are protected, or do not stand in order."""
+    texts = [str(value) for value in column.values] if column.is_ordered else []
+    protected = column.role == "sensitive" or any(rule.protects == column.name for rule in policy.rules)
+    twice = overlapping_bands(texts) if protected else None
+    if twice:
+        raise InputError(
+            f"{column.name!r} holds {twice[0]!r} and {twice[1]!r}, which overlap, and would count as two values. "
+            "Correct them, or remove `order`."
+        )
+    turned = bands_out_of_order(texts)
+    if turned:
+        raise InputError(
+            f"{column.name!r} holds {turned[0]!r} and {turned[1]!r}, which overlap, or do not stand in order. List "
+            "bands from the lowest to the highest in `order`, or remove it."
+        )
 
 
 def _refuse_one_value_twice(column: pl.Series, policy: Policy) -> None:
@@ -206,18 +272,22 @@ def encode_clean(source: Clean, policy: Policy) -> Table:
     """The codes of a clean frame."""
     frame, person, notes = source.columns, source.person, list(source.notes)
     used = _used(policy)
-    keep = _rows_with_secrets(frame, used, notes)
+    keep = _rows_with_sensitive_values(frame, used, notes)
     dropped = frame.height - int(keep.sum())
     if dropped == frame.height:
         raise InputError("Every row misses a sensitive value. There is nothing to publish.")
-    columns = {
-        name: _encode_column(frame[name].filter(keep) if dropped else frame[name], attribute, policy)
-        for name, attribute in used.items()
-    }
+
+    def column_of(name: str) -> Column:
+        values = frame[name].filter(keep) if dropped else frame[name]
+        return _encode_column(values, used[name], policy, source.trees.get(name))
+
+    columns = dict(zip(used, in_threads(column_of, used), strict=True))
+    for column in columns.values():
+        _refuse_overlap(column, policy)
     people, names = (None, None) if person is None else _ranks(person.filter(keep) if dropped else person)
     rows = frame.height - dropped
     by_role = sorted(columns.values(), key=lambda column: ("quasi", "plain", "sensitive").index(column.role))
-    ordered = _in_canonical_order([*(column.codes for column in by_role), *([people] if people is not None else [])])
+    ordered = _in_canonical_order(by_role, people)
     codes = dict(zip((column.name for column in by_role), ordered, strict=False))
     return Table(
         columns={name: replace(column, codes=codes[name]) for name, column in columns.items()},
@@ -235,7 +305,7 @@ def _used(policy: Policy) -> dict[str, Attribute]:
     return {name: attribute for name, attribute in policy.columns.items() if attribute.role != "identifier"}
 
 
-def _rows_with_secrets(frame: pl.DataFrame, used: dict[str, Attribute], notes: list[str]) -> pl.Series:
+def _rows_with_sensitive_values(frame: pl.DataFrame, used: dict[str, Attribute], notes: list[str]) -> pl.Series:
     """Which rows have every sensitive value, after what the policy says about missing ones."""
     keep = pl.repeat(True, frame.height, eager=True)
     for name, attribute in used.items():
@@ -249,11 +319,11 @@ def _rows_with_secrets(frame: pl.DataFrame, used: dict[str, Attribute], notes: l
             )
         if attribute.if_missing == "drop":
             keep = keep & ~gaps
-            notes.append(f"{name}: {count:,} rows without a value left out.")
+            notes.append(f"{name}: {count:,} rows without a value suppressed.")
         else:
             raise InputError(
                 f"{name!r} is sensitive and missing, {count:,} times (first: row {int(gaps.arg_true()[0]) + 1}). Add "
-                "if_missing: drop to leave them out, or if_missing: {as: unknown} to make it a value."
+                "if_missing: drop to suppress them, or if_missing: {as: unknown} to make it a value."
             )
     return keep
 
@@ -265,7 +335,7 @@ def _warn_of_repeated_people(frame: pl.DataFrame | ParquetFile, policy: Policy, 
     for name in policy.named("identifier"):
         different = frame[name].n_unique()
         repeated = frame.height - different
-        if repeated and MANY_ROWS * different > frame.height:
+        if repeated and MANY_ROWS * different >= frame.height and _names_people(frame[name]):
             notes.append(
                 f"{name}: {repeated:,} rows repeat an earlier identifier. If it names people, add `person: "
                 f"{name}` so that "
@@ -273,17 +343,29 @@ def _warn_of_repeated_people(frame: pl.DataFrame | ParquetFile, policy: Policy, 
             )
 
 
-def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> Column:
+def _names_people(identifier: pl.Series) -> bool:
+    """Whether no value fills as many rows as nobody has: a 0 or "none" that most rows hold says who nobody is."""
+    most = identifier.drop_nulls().value_counts(name="\0rows")["\0rows"].max()
+    return isinstance(most, int) and most <= max(MOST_OF_ONE, identifier.len() // MOST_OF_ONE)
+
+
+def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy, lines: Lines | None) -> Column:
     name = series.name
+    if attribute.is_banded:
+        return _encode_bands(series, attribute)
     whole = series.dtype.is_integer() and (attribute.bin is None or float(attribute.bin).is_integer())
     if attribute.bin is not None:
         _require_digits(series, attribute.bin)
         series = _bin_starts(series.cast(pl.Float64), attribute.bin)
     codes, domain = _ranks(series)
+    if attribute.order is not None:
+        texts = ordered_values(domain.to_list(), attribute.order, name, fold_case=attribute.case == "fold")
+        return _ordered(series, attribute, _places(domain.to_list(), texts)[codes], texts)
     has_missing = series.null_count() > 0
-    number = attribute.type == "number" and attribute.bin is None
+    number = attribute.type == "number" and attribute.bin is None and not leaves_are_numbers(attribute)
     values = _values(domain) if attribute.bin is None else _bin_labels(domain.to_list(), attribute.bin, whole)
-    hierarchy, leaf_of = _hierarchy_for(name, values, has_missing, attribute, policy)
+    tree = _hierarchy_for(name, values, attribute, policy, lines) if values else None
+    hierarchy, leaf_of = (None, None) if tree is None else _with_leaves(tree, name, values, has_missing, attribute)
     return Column(
         name=name,
         role=str(attribute.role),
@@ -295,6 +377,47 @@ def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy) -> C
         leaf_of=leaf_of,
         weight=attribute.weight,
     )
+
+
+def _encode_bands(series: pl.Series, attribute: Attribute) -> Column:
+    """Numbers in the bins of `breaks`, or in quantiles; only bins that hold a number are values."""
+    if attribute.bins is not None:
+        breaks = quantile_breaks(series, attribute.bins.quantiles)
+        if not breaks:
+            raise PolicyError(
+                f"attributes.{series.name}.bins: its numbers are all the same, and equal ones are never divided. "
+                "Remove bins."
+            )
+    else:
+        breaks = list(attribute.breaks or ())
+    breaks = [int(number) if float(number).is_integer() else number for number in breaks]
+    present = series.is_not_null().to_numpy()
+    places = bin_places(series.drop_nulls(), breaks)
+    bins, codes_of = np.unique(places, return_inverse=True)
+    codes = np.full(series.len(), bins.size, np.int32)
+    codes[present] = codes_of
+    labels = break_labels(breaks)
+    return replace(_ordered(series, attribute, codes, [labels[place] for place in bins]), breaks=tuple(breaks))
+
+
+def _ordered(series: pl.Series, attribute: Attribute, codes: Codes, values: list[str]) -> Column:
+    """A column of text whose values stand in this order."""
+    return Column(
+        name=series.name,
+        role=str(attribute.role),
+        type="text",
+        codes=codes,
+        values=tuple(values),
+        has_missing=series.null_count() > 0,
+        weight=attribute.weight,
+        is_ordered=True,
+    )
+
+
+def _places(old: list[str], new: list[str]) -> Codes:
+    """Where each of the old codes stands in the new order; the missing value stays last."""
+    place = {value: i for i, value in enumerate(new)}
+    return np.array([*(place[value] for value in old), len(new)], np.int32)
 
 
 def _values(domain: pl.Series) -> Values:
@@ -309,15 +432,17 @@ def _ranks(series: pl.Series) -> tuple[Codes, pl.Series]:
         codes = series.to_physical()
         if codes.n_unique() == series.dtype.categories.len():
             return codes.cast(pl.Int32).to_numpy(), series.dtype.categories.rename(series.name)
-        series = series.cast(pl.String)  # rows were left out, and values with them
+        series = series.cast(pl.String)  # rows were suppressed, and values with them
     if series.dtype == pl.Int64 and not series.null_count():
         numbers = series.to_numpy()
         low, high = int(numbers.min()), int(numbers.max())
         if high - low < 2 * series.len():  # a place for every number between: no need to sort
             offsets = numbers - low
-            held = np.zeros(high - low + 1, np.bool_)
-            held[offsets] = True
-            return (np.cumsum(held, dtype=np.int32) - 1)[offsets], pl.Series(series.name, np.flatnonzero(held) + low)
+            present = np.zeros(high - low + 1, np.bool_)
+            present[offsets] = True
+            return (np.cumsum(present, dtype=np.int32) - 1)[offsets], pl.Series(
+                series.name, np.flatnonzero(present) + low
+            )
     domain = series.unique().drop_nulls().sort()
     if domain.len() >= 2**31 - 1:
         raise InputError(f"{series.name!r} has more than 2^31 different values. Round or bin it.")
@@ -357,32 +482,48 @@ def _bin_labels(lows: list[float], width: float, whole: bool) -> tuple[str, ...]
 
     >>> _bin_labels([0.0, 500.0], 500, True)
     ('[0, 499]', '[500, 999]')
+    >>> _bin_labels([0.5, 1.0], 0.5, False)
+    ('[0.5, 1)', '[1, 1.5)')
     """
     return tuple(
-        interval_label(int(v), int(v + width - 1)) if whole else interval_label(v, float(f"{v + width:.12g}"))
+        interval_label(int(v), int(v + width - 1))
+        if whole
+        else interval_label(v, float(f"{v + width:.12g}"), half_open=True)
         for v in lows
     )
 
 
 def _hierarchy_for(
-    name: str, values: Values, has_missing: bool, attribute: Attribute, policy: Policy
-) -> tuple[Hierarchy | None, Codes | None]:
-    """The column's tree, and the leaf that each code is."""
-    spec = attribute.hierarchy
-    if spec is None or not values:
-        return None, None
+    name: str, values: Values, attribute: Attribute, policy: Policy, lines: Lines | None
+) -> Hierarchy | None:
+    """The column's tree: of its `lines` where it was made with the table."""
+    spec, where = attribute.hierarchy, f"the hierarchy of {name!r}"
+    if spec is None:
+        return None
+    texts = pl.Series(name, [str(value) for value in values] if isinstance(values, tuple) else [], dtype=pl.String)
+    if lines is not None:
+        present = set(texts)
+        return Hierarchy.from_lines([line for text, line in lines.items() if text in present], where)
     if isinstance(spec, FileHierarchy):
-        tree = read_hierarchy(policy.folder / spec.file)
-    elif isinstance(spec, MaskHierarchy):
-        tree = mask_hierarchy([str(value) for value in values], spec.mask, name)
-    else:
-        assert isinstance(spec, IntervalHierarchy)
-        tree = interval_hierarchy([v for v in values if not isinstance(v, str)], spec.intervals, spec.start, name)
+        return read_hierarchy(policy.folder / spec.file, numbers=attribute.type == "number")
+    if isinstance(spec, MaskHierarchy):
+        return mask_hierarchy(texts.to_list(), spec.mask, name)
+    if isinstance(spec, IntervalHierarchy):
+        return interval_hierarchy([v for v in values if not isinstance(v, str)], spec.intervals, spec.start, name)
+    known = lines_of(spec, texts, policy.folder, lambda level: texts)
+    return Hierarchy.from_lines(list(held_lines(texts, known, spec, None).values()), where)
+
+
+def _with_leaves(
+    tree: Hierarchy, name: str, values: Values, has_missing: bool, attribute: Attribute
+) -> tuple[Hierarchy, Codes]:
+    """A tree, with a leaf for the missing value where there is one, and the leaf that each code is."""
     place = {leaf: i for i, leaf in enumerate(tree.leaves)}
     leaf_of = []
     for value in values:
         label = value if isinstance(value, str) else number_text(value)
         if label not in place:
+            spec = attribute.hierarchy
             where = spec.file if isinstance(spec, FileHierarchy) else f"the hierarchy of {name!r}"
             raise InputError(f"{where} has no line for {label!r}, which {name!r} holds. Add it.")
         leaf_of.append(place[label])
@@ -392,18 +533,41 @@ def _hierarchy_for(
     return tree, np.array(leaf_of, dtype=np.int32)
 
 
-def _in_canonical_order(codes: list[Codes]) -> list[Codes]:
+def _in_canonical_order(columns: Sequence[Column], person: Codes | None) -> list[Codes]:
+    """The codes of columns, and of people, with their rows in order, first column first; ordered values as text."""
+    places = [column.text_places for column in columns]
+    codes = [column.codes if p is None else p[column.codes] for column, p in zip(columns, places, strict=True)]
+    ordered = _sorted_together([*codes, *([person] if person is not None else [])])
+    for i, place in enumerate(places):
+        if place is not None:
+            ordered[i] = np.argsort(place).astype(np.int32)[ordered[i]]
+    return ordered
+
+
+def _sorted_together(codes: list[Codes]) -> list[Codes]:
     """The columns with their rows in order, first column first.
 
-    Quasi attributes come first: rows of a table that shows nothing else are then in order already.
+    Quasi-identifiers come first: rows of a table that shows nothing else are then in order already.
     """
     sizes = [int(column.max(initial=0)) + 1 for column in codes]
     if math.prod(sizes) >= 2**63:  # too many combinations for one number each
         frame = pl.DataFrame({str(i): column for i, column in enumerate(codes)})
         return [column.to_numpy() for column in frame.sort(frame.columns)]
-    packed = np.zeros(codes[0].size, np.int64)
-    for column, size in zip(codes, sizes, strict=True):
-        packed *= size
-        packed += column
+    packed = np.empty(codes[0].size, np.int64)
+    ordered = [np.empty(packed.size, np.int32) for _ in codes]
+
+    def pack(some: slice) -> None:
+        numbers = packed[some]
+        numbers[:] = codes[0][some]
+        for column, size in zip(codes[1:], sizes[1:], strict=True):
+            numbers *= size
+            numbers += column[some]
+
+    def unpack(some: slice) -> None:
+        for column, size in zip(reversed(ordered), reversed(sizes), strict=True):
+            take_digit(packed[some], size, column[some])
+
+    by_rows(pack, packed.size)
     packed.sort()
-    return [unpacked(packed, size) for size in reversed(sizes)][::-1]
+    by_rows(unpack, packed.size)
+    return ordered

@@ -1,4 +1,4 @@
-"""Generalisation trees: which wider value each value may be published as.
+"""Generalization trees: which wider value each value may be published as.
 
 A hierarchy is read from a file in ARX's format, or made from a mask (10075, 1007*, 100**, …) or from ever wider
 intervals. Every leaf has the same depth; the root is all of the domain and is published as `*`.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ class Hierarchy:
     `labels[h][i]` is the label of leaf i's ancestor at level h: level 0 is the leaf, the last level the root.
     `share[i, h]` is the part of the domain that this ancestor covers: 0 at level 0, 1 at the root.
 
-    >>> tree = Hierarchy.of([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]])
+    >>> tree = Hierarchy.from_lines([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"]])
     >>> tree.leaves, tree.depth, tree.share[0].tolist()
     (('a', 'b', 'c'), 3, [0.0, 0.6666666666666666, 1.0])
     """
@@ -61,7 +62,7 @@ class Hierarchy:
         return out
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[str]], where: str = "hierarchy") -> Hierarchy:
+    def from_lines(cls, rows: Sequence[Sequence[str]], where: str = "hierarchy") -> Hierarchy:
         """Check the lines of a tree (leaf first, root last) and put its leaves in order."""
         _check_tree(rows, where)
         # ancestors first, so that the leaves of a node stand together
@@ -135,8 +136,8 @@ def _check_tree(rows: Sequence[Sequence[str]], where: str) -> None:
                 )
 
 
-def read_hierarchy(path: Path) -> Hierarchy:
-    """A hierarchy file in ARX's format, `;` or `,` between the fields."""
+def read_hierarchy(path: Path, *, numbers: bool = False) -> Hierarchy:
+    """A hierarchy file in ARX's format, `;` or `,` between the fields; its leaves may be `numbers`, in any spelling."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -156,7 +157,19 @@ def read_hierarchy(path: Path) -> Hierarchy:
         rows = [[field.strip() for field in line] for line in lines if line]
     except csv.Error as error:
         raise PolicyError(f"{path.name}: {error}. Check its quotes.") from None
-    return Hierarchy.of(rows, path.name)
+    if numbers:
+        rows = [[_leaf_number(row[0], path.name, number), *row[1:]] for number, row in enumerate(rows, start=1)]
+    return Hierarchy.from_lines(rows, path.name)
+
+
+def _leaf_number(text: str, where: str, line: int) -> str:
+    """A leaf as numbers are written: `5.0` is `5`."""
+    if not re.fullmatch(r"[-+]?\d{1,15}(\.\d{1,15})?", text):
+        raise PolicyError(
+            f"{where} line {line}: the leaf {text!r} is no number, and the attribute has type: number. Correct it, "
+            "or remove the type."
+        )
+    return number_text(float(text))
 
 
 def mask_hierarchy(values: Sequence[str], side: str, where: str) -> Hierarchy:
@@ -176,19 +189,19 @@ def mask_hierarchy(values: Sequence[str], side: str, where: str) -> Hierarchy:
     rows = [[value, *(masked(value, hidden) for hidden in range(1, longest)), ALL] for value in values]
     # a value of one character, all hidden, would read as the root: leave it as it is below the root
     rows = [[label if label != ALL or h == len(row) - 1 else row[0] for h, label in enumerate(row)] for row in rows]
-    return Hierarchy.of(rows, where)
+    return Hierarchy.from_lines(rows, where)
 
 
 def interval_hierarchy(values: Sequence[float], widths: Sequence[float], start: float, where: str) -> Hierarchy:
     """Numbers in ever wider intervals that begin at `start`; its leaves are `values`, which are in order.
 
-    Whole numbers get intervals that do not touch, `[20, 24]`; others get `[20, 25]`, whose upper end belongs to the
+    Whole numbers get intervals that do not touch, `[20, 24]`; others get `[20, 25)`, whose upper end belongs to the
     next one.
 
     >>> interval_hierarchy([21, 23, 27], [5, 10], 0, "age").labels[1]
     ('[20, 24]', '[20, 24]', '[25, 29]')
     >>> interval_hierarchy([-0.5, 0.3, 0.7], [0.1], 0, "share").labels[1]
-    ('[-0.5, -0.4]', '[0.3, 0.4]', '[0.7, 0.8]')
+    ('[-0.5, -0.4)', '[0.3, 0.4)', '[0.7, 0.8)')
     """
     whole, begin, steps, places = _grid(values, widths, start)
     shown = int if whole else float
@@ -200,7 +213,13 @@ def interval_hierarchy(values: Sequence[float], widths: Sequence[float], start: 
         times = int(step // steps[0])
         nodes = [place // times for place in places]
         lows = {node: begin + node * step for node in set(nodes)}
-        names = {node: interval_label(shown(low), shown(low + step - whole)) for node, low in lows.items()}
+        largest = dict(zip(nodes, values, strict=True))  # they are in order
+        names = {
+            node: interval_label(
+                shown(low), high := shown(low + step - whole), half_open=not whole and largest[node] < high
+            )  # its end may be rounded to a number that it holds
+            for node, low in lows.items()
+        }
         labels.append(tuple(names[node] for node in nodes))
         share[:, h] = min(1.0, float(step - whole) / domain) if domain else 0.0
     labels.append((ALL,) * len(values))
@@ -230,7 +249,7 @@ def automatic_hierarchy(values: Sequence[str] | Sequence[float], number: bool, w
     ('[0, 4]', '[5, 9]', '[100, 104]')
     """
     if not number:
-        return Hierarchy.of([[str(value), ALL] for value in values], where)
+        return Hierarchy.from_lines([[str(value), ALL] for value in values], where)
     numbers = [v for v in values if not isinstance(v, str)]
     return interval_hierarchy(numbers, automatic_widths(numbers), 0, where)
 
@@ -261,7 +280,7 @@ def automatic_widths(numbers: Sequence[float]) -> list[float]:
     """Five widths, each twice the one before; the first is 1, 2 or 5 times a power of ten, at most 1/16 of the range.
 
     Intervals of these widths begin at 0. So their ends are round numbers, not the smallest and the largest value, which
-    may be in a row that is left out. The widths tell of the range only its order of magnitude.
+    may be in a row that is suppressed. The widths tell of the range only its order of magnitude.
 
     >>> automatic_widths([17, 90]), automatic_widths([1, 16]), automatic_widths([0.5, 7.5])
     ([2.0, 4.0, 8.0, 16.0, 32.0], [2.0, 4.0, 8.0], [0.2, 0.4, 0.8, 1.6, 3.2])

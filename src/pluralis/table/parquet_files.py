@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,8 @@ import polars as pl
 from pluralis.errors import InputError
 from pluralis.progress import stage
 from pluralis.table.csv_files import check_memory, check_names, check_rows, gist
-from pluralis.table.dictionaries import SPELLED_OUT, unmarked
+from pluralis.table.dictionaries import DECODED, clear_sorted_flag
+from pluralis.threads import in_threads
 
 ROW_GROUP = 1 << 17  # rows, at most
 COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
@@ -23,23 +24,38 @@ COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
 class ParquetFile:
     """Columns of a file, each read when it is asked for, so that one can be given up before the next is read.
 
-    Raises InputError where the file is damaged, its own figures say that it does not fit in memory, or it is no longer
-    what it was when it was opened.
+    Or of several files, which have the same columns and stand for one table. Raises InputError where a file is damaged,
+    the files' own figures say that they do not fit in memory, or one is no longer what it was when it was opened.
     """
 
-    def __init__(self, path: Path, only: Collection[str] | None = None) -> None:
-        self._path = path
-        with self._reading(), path.open("rb") as file:
-            self._state = _state(os.fstat(file.fileno()))
-            schema = pl.read_parquet_schema(file)
-            file.seek(0)
-            self.height = int(pl.scan_parquet(file).select(pl.len()).collect().item())
-        check_names(list(schema), path.name)
-        check_rows(path.name, self.height)
+    def __init__(self, paths: Path | Sequence[Path], only: Wanted = None) -> None:
+        self._paths = [paths] if isinstance(paths, Path) else list(paths)
+        self._states, self._heights = list[tuple[int, ...]](), list[int]()
+        schema: dict[str, pl.DataType] = {}
+        for path in self._paths:
+            with self._reading(path), path.open("rb") as file:
+                self._states.append(_state(os.fstat(file.fileno())))
+                own = dict(pl.read_parquet_schema(file))
+                file.seek(0)
+                self._heights.append(int(pl.scan_parquet(file).select(pl.len()).collect().item()))
+            check_names(list(own), path.name)
+            schema = schema or own
+            require_same_columns(self._paths[0].name, list(schema), path.name, list(own))
+            for name, kind in own.items():
+                if kind != schema[name]:
+                    first = self._paths[0].name
+                    raise InputError(
+                        f"{name!r} is {schema[name]} in {first} and {kind} in {path.name}. Write one type."
+                    )
+        self.height = sum(self._heights)
+        self._name = self._paths[0].name
+        if len(self._paths) > 1:
+            self._name += f" and {len(self._paths) - 1:,} other file{'s' * (len(self._paths) > 2)}"
+        check_rows(self._name, self.height)
         self.columns = kept(list(schema), only)
         # polars counts text that is null as nothing; a view of a string takes 16 bytes
         row_bytes = sum(pl.Series([None] * 8, dtype=schema[name]).estimated_size() / 8 or 16 for name in self.columns)
-        size = f"{path.name} ({self.height:,} rows, {len(self.columns):,} columns)"
+        size = f"{self._name} ({self.height:,} rows, {len(self.columns):,} columns)"
         check_memory(size, int(self.height * row_bytes))
 
     def __getitem__(self, name: str) -> pl.Series:
@@ -47,28 +63,34 @@ class ParquetFile:
 
     def read(self, names: list[str]) -> pl.DataFrame:
         """Some columns as a frame."""
-        with self._reading(), stage(f"reading {self._path.name}"):
-            frame = pl.read_parquet(self._path, columns=names, glob=False, hive_partitioning=False)
-            frame = frame.with_columns(unmarked(column) for column in frame)
-            changed = _state(self._path.stat()) != self._state
+        with stage(f"reading {self._name}") as done:
+            frames = []
+            for i, path in enumerate(self._paths):
+                frames.append(self._read_one(i, path, names))
+                done((i + 1) / len(self._paths))
+        return pl.concat(frames, rechunk=True) if len(frames) > 1 else frames[0]
+
+    def _read_one(self, i: int, path: Path, names: list[str]) -> pl.DataFrame:
+        with self._reading(path):
+            frame = pl.read_parquet(path, columns=names, glob=False, hive_partitioning=False)
+            frame = frame.with_columns(clear_sorted_flag(column) for column in frame)
+            changed = _state(path.stat()) != self._states[i]
         if changed:
-            raise InputError(f"{self._path} changed while it was read. Wait until it is written, then start again.")
-        if frame.height != self.height:
+            raise InputError(f"{path} changed while it was read. Wait until it is written, then start again.")
+        if frame.height != self._heights[i]:
             raise InputError(
-                f"{self._path.name} declares {self.height:,} rows and holds {frame.height:,}: damaged. Get it again."
+                f"{path.name} declares {self._heights[i]:,} rows and holds {frame.height:,}: damaged. Get it again."
             )
         return frame
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _reading(self, path: Path) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise InputError(f"Cannot read {self._path}: {error.strerror or error}. Check its permissions.") from None
+            raise InputError(f"Cannot read {path}: {error.strerror or error}. Check its permissions.") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise InputError(
-                f"{self._path.name} is damaged or no Parquet file ({gist(error)}). Get it again."
-            ) from None
+            raise InputError(f"{path.name} is damaged or no Parquet file ({gist(error)}). Get it again.") from None
 
 
 def _state(file: os.stat_result) -> tuple[int, ...]:
@@ -76,8 +98,24 @@ def _state(file: os.stat_result) -> tuple[int, ...]:
     return file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns
 
 
-def kept(names: list[str], only: Collection[str] | None) -> list[str]:
-    """The columns to keep of those that a table has: all, where one of `only` is not there, so that it can be said."""
+def require_same_columns(first: str, names: Sequence[str], other: str, own: Sequence[str]) -> None:
+    """Refuse two files of one table that do not have the same columns."""
+    if set(names) != set(own):
+        name = sorted(set(names) ^ set(own))[0]
+        has, lacks = (first, other) if name in names else (other, first)
+        raise InputError(f"{has} has the column {name!r} and {lacks} has not. Give files of one table.")
+
+
+Wanted = Collection[str] | Callable[[Sequence[str]], Collection[str] | None] | None
+
+
+def kept(names: list[str], only: Wanted) -> list[str]:
+    """The columns to keep of those that a table has: all, where one of `only` is not there, so that it can be said.
+
+    `only` may have to see the names first.
+    """
+    if callable(only):
+        only = only(names)
     return names if only is None or not set(only) <= set(names) else [name for name in names if name in only]
 
 
@@ -90,8 +128,21 @@ def write_parquet_bytes(frame: pl.DataFrame) -> bytes:
     """
     frame = frame.with_columns(_with_own_dictionary(frame[name]) for name in frame.columns).rechunk()
     size = _row_group(frame.height)
-    slices = [frame.slice(i, size).lazy().with_columns(*SPELLED_OUT) for i in range(0, max(1, frame.height), size)]
-    return _written(pl.concat(slices), size)
+    slices = [frame.slice(i, size).lazy() for i in range(0, max(1, frame.height), size)]
+    if any(isinstance(kind, pl.List) for kind in frame.dtypes):
+        slices = [part.map_batches(_with_own_sets, schema=frame.schema) for part in slices]
+    alone = [part.with_columns(*DECODED) for part in slices]
+    return _written(pl.concat(alone), size)
+
+
+def _with_own_sets(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows, their sets in memory of their own.
+
+    Some rows of a column of sets share the memory of all. The writer goes by the size of that memory where it ends a
+    page, unless it had to put several parts together before, and that depends on the number of threads.
+    """
+    sets = [name for name, kind in rows.schema.items() if isinstance(kind, pl.List)]
+    return rows.with_columns(pl.col(name).gather(pl.int_range(pl.len())) for name in sets)
 
 
 def written_again(data: bytes, cells: pl.DataFrame) -> bytes:
@@ -124,7 +175,7 @@ class Packed(Mapping[str, pl.DataFrame]):
     """
 
     def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self.packed = {name: write_parquet_bytes(table) for name, table in tables.items()}
+        self.packed = dict(zip(tables, in_threads(write_parquet_bytes, tables.values()), strict=True))
         self.rows = {name: table.height for name, table in tables.items()}
         self._unpacked: dict[str, pl.DataFrame] = {}
 
@@ -149,7 +200,7 @@ def _with_own_dictionary(column: pl.Series) -> pl.Series:
         used = column.explode().drop_nulls().to_physical().unique().sort()
         if used.len() == kind.inner.categories.len():
             return column
-        held = kind.inner.categories.gather(used)
+        members = kind.inner.categories.gather(used)
     else:
-        held = column.explode().unique().drop_nulls().cast(pl.String).sort()
-    return column.cast(pl.List(pl.String)).cast(pl.List(pl.Enum(held)))
+        members = column.explode().unique().drop_nulls().cast(pl.String).sort()
+    return column.cast(pl.List(pl.String)).cast(pl.List(pl.Enum(members)))

@@ -1,8 +1,8 @@
 """Tables in and out: CSV, Parquet, polars, pandas and Arrow come in; release tables go out as bytes.
 
 Common readers shift columns, fill short rows, guess types and swallow quotes without a word; a sensitive
-value that slips into a quasi column is then published. So the bytes of a CSV file are first checked in one
-pass (`kernels.scan`), then parsed by polars without any inference, and polars must have seen the same rows,
+value that slips into a quasi-identifier is then published. So the bytes of a CSV file are first checked in one
+pass (`csv_scan`), then parsed by polars without any inference, and polars must have seen the same rows,
 columns and amount of text in each column. Typed sources keep their types.
 """
 
@@ -16,15 +16,15 @@ import io
 import math
 import stat
 import sys
-from collections.abc import Collection
+from collections.abc import Sequence
+from glob import glob, has_magic
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import polars as pl
 
 from pluralis.errors import InputError
-from pluralis.kernels import scan
 from pluralis.progress import stage
 from pluralis.table.csv_files import (
     check_memory,
@@ -35,30 +35,21 @@ from pluralis.table.csv_files import (
     read_release_csv,
     write_csv_bytes,
 )
-from pluralis.table.parquet_files import Packed, ParquetFile, kept, write_parquet_bytes
+from pluralis.table.parquet_files import Packed, ParquetFile, Wanted, kept, require_same_columns, write_parquet_bytes
 
 __all__ = ["Packed", "open_table", "read_release_csv", "read_table", "write_csv_bytes", "write_parquet_bytes"]
 
 MAX_FIELD = 128 << 10
 MAX_COLUMNS = 10_000
 SEPARATORS = ",;\t|"
+LEAST_VALUES = 2  # of the first line that stand again below, and half of it, for it to be a row
 
 _ENDINGS = tuple(ending + packed for ending in (".csv", ".tsv", ".txt") for packed in ("", ".gz"))
-_SUPPORTED = "a .csv, .tsv, .txt (also .gz) or .parquet file, or a polars, pandas or pyarrow table"
+_SUPPORTED = (
+    "a .csv, .tsv, .txt (also .gz) or .parquet file, a folder of such files, or a polars, pandas or pyarrow table"
+)
 _SINGLE_VALUES = (str, bool, int, float, dt.datetime, dt.date, dt.time, dt.timedelta, decimal.Decimal)
 _CONTAINERS = (list, tuple, dict, set, frozenset, bytes, np.ndarray)
-_DOUBLE_IT = 'Put the field in quotes and double those inside: "a 5"" pipe".'
-_FAULTS = {
-    scan.NUL: "a NUL byte. Remove it; if the file is UTF-16, declare the encoding utf-16-le or utf-16-be.",
-    scan.FIELDS: "{detail:,} fields, the header has {columns:,} (separated by {separator!r}). Correct the "
-    "row, quote fields that hold the separator, or declare another one.",
-    scan.BLANK: "a blank line, the header has {columns:,} fields. Blank lines may stand only at the end.",
-    scan.UNCLOSED: "the quote that opens field {field:,} is never closed. Close it; double it if it is data.",
-    scan.STRAY: "a quote inside field {field:,}, which does not begin with one. " + _DOUBLE_IT,
-    scan.AFTER: "text after the closing quote of field {field:,}. " + _DOUBLE_IT,
-    scan.LONE_CR: "a carriage return without a line feed. Save the file with LF or CRLF, or quote the field.",
-    scan.LONG: "field {field:,} is longer than the limit, {limit:,} KiB. Shorten it; is a quote lost?",
-}
 
 
 def read_table(
@@ -67,27 +58,29 @@ def read_table(
     encoding: str = "utf-8",
     separator: str | None = None,
     notes: list[str] | None = None,
-    only: Collection[str] | None = None,
+    only: Wanted = None,
 ) -> pl.DataFrame:
     """A table as a polars frame.
 
     Parameters
     ----------
-    source
-        A path to .csv, .tsv, .txt (also with .gz) or .parquet; a polars DataFrame or LazyFrame, a pandas
-        DataFrame, a pyarrow Table or RecordBatch.
-    encoding
+    source : str, Path, list of them, or data frame
+        A path to .csv, .tsv, .txt (also with .gz) or .parquet; a folder of such files, a pattern (``big/*.parquet``)
+        or a list of files, all with the same columns; a polars DataFrame or LazyFrame, a pandas DataFrame, a pyarrow
+        Table or RecordBatch.
+    encoding : str
         Of a CSV file. Anything but UTF-8 must be declared.
-    separator
+    separator : str, optional
         Of a CSV file; without it, the commonest of , ; tab | in the header.
-    notes
+    notes : list of str, optional
         Collects a sentence for everything that a reader should know was done.
-    only
-        The columns to keep, if the table has them all.
+    only : list of str or callable, optional
+        The columns to keep, if the table has them all; or what says them once it knows the names of all.
 
     Returns
     -------
-    CSV columns as text, an empty field as null. Typed sources keep their types; a pandas index is not used.
+    polars.DataFrame
+        CSV columns as text, an empty field as null. Typed sources keep their types; a pandas index is not used.
 
     Raises
     ------
@@ -101,7 +94,7 @@ def read_table(
     >>> read_table("postgresql://host/people")
     Traceback (most recent call last):
     pluralis.errors.InputError: 'postgresql://host/people' is an address, which is not read. Give a .csv, \
-.tsv, .txt (also .gz) or .parquet file, or a polars, pandas or pyarrow table.
+.tsv, .txt (also .gz) or .parquet file, a folder of such files, or a polars, pandas or pyarrow table.
     """
     table = open_table(source, encoding=encoding, separator=separator, notes=notes, only=only)
     return table if isinstance(table, pl.DataFrame) else table.read(table.columns)
@@ -113,21 +106,67 @@ def open_table(
     encoding: str = "utf-8",
     separator: str | None = None,
     notes: list[str] | None = None,
-    only: Collection[str] | None = None,
+    only: Wanted = None,
 ) -> pl.DataFrame | ParquetFile:
     """The same, but columns of a Parquet file are read only when they are asked for."""
-    said = notes if notes is not None else []
+    remarks = notes if notes is not None else []
     if isinstance(source, str) and "://" in source:
         raise InputError(f"{source!r} is an address, which is not read. Give {_SUPPORTED}.")
-    if isinstance(source, (str, Path)):
-        path = _regular_file(Path(source))
-        if _ends(path, ".parquet"):
-            return ParquetFile(path, only)
-        frame = _read_csv(path, encoding, separator, said)
+    if names_files(source):
+        paths = table_files(source)
+        if _ends(paths[0], ".parquet"):
+            return ParquetFile(paths, only)
+        frame = _read_csv_files(paths, encoding, separator, remarks)
     else:
-        frame = _from_memory(source, said)
+        frame = _from_memory(source, remarks)
         check_names(frame.columns, "The table")
     return frame.select(kept(frame.columns, only))
+
+
+def names_files(source: object) -> TypeGuard[str | Path | Sequence[str | Path]]:
+    """Whether a source is a path, or several, rather than a table in memory."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and all(isinstance(one, (str, Path)) for one in source)
+    return isinstance(source, (str, Path))
+
+
+def table_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The files of a table: one, those of a folder or a pattern, or those of a list, by name; all of one kind.
+
+    In a folder, names that begin with `.` or `_` are passed over, as those who write folders of files mean them to be.
+    """
+    if isinstance(source, (str, Path)):
+        paths = _files_at(Path(source))
+    else:
+        paths = sorted({path: None for one in source for path in _files_at(Path(one))})
+    files = [_regular_file(path) for path in paths]
+    kinds = {_ends(path, ".parquet") for path in files}
+    if len(kinds) > 1:
+        text = next(path for path in files if not _ends(path, ".parquet"))
+        raise InputError(f"{text.name} is text and others are Parquet. Give files of one kind.")
+    return files
+
+
+def _files_at(path: Path) -> list[Path]:
+    """The files that a path names: itself, what is in it, or what its pattern fits."""
+    if path.is_dir():
+        if (path / "manifest.json").exists():
+            raise InputError(
+                f"{path} is a release. Give the table itself; a release is read by audit, query and attack."
+            )
+        inside = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
+        for file in inside:
+            if file.is_dir():
+                raise InputError(f"{path} holds the folder {file.name}. Give a folder of files, or a pattern for them.")
+        if not inside:
+            raise InputError(f"{path} is a folder without a table. Give {_SUPPORTED}.")
+        return inside
+    if has_magic(str(path)) and not path.exists():
+        fitting = sorted(map(Path, glob(str(path))))  # noqa: PTH207  a pattern may begin at the root, or hold ..
+        if not fitting:
+            raise InputError(f"No file fits {path}. Check the pattern.")
+        return fitting
+    return [path]
 
 
 def _regular_file(path: Path) -> Path:
@@ -140,7 +179,7 @@ def _regular_file(path: Path) -> Path:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"Cannot read {path}: {reason}. Check the path.") from None
     if stat.S_ISDIR(mode):
-        raise InputError(f"{path} is a folder. Name one file in it.")
+        raise InputError(f"{path} is a folder among files. Give files, or one folder.")
     if not stat.S_ISREG(mode):
         raise InputError(f"{path} is a pipe or device. Save the table to a file first.")
     if not _ends(path, *_ENDINGS, ".parquet"):
@@ -165,6 +204,15 @@ class _Layout(NamedTuple):
     widths: list[int]  # bytes of text in each column
     trailing: int  # blank lines at the end
     quoted_empty: int  # fields that are ""
+
+
+def _read_csv_files(paths: Sequence[Path], encoding: str, separator: str | None, notes: list[str]) -> pl.DataFrame:
+    """Files with the same columns as one table."""
+    frames = [_read_csv(path, encoding, separator, notes) for path in paths]
+    for path, frame in zip(paths, frames, strict=True):
+        require_same_columns(paths[0].name, frames[0].columns, path.name, frame.columns)
+    check_rows(f"{paths[0].name} and {len(paths) - 1:,} other files", sum(frame.height for frame in frames))
+    return pl.concat([frame.select(frames[0].columns) for frame in frames]) if len(frames) > 1 else frames[0]
 
 
 def _read_csv(path: Path, encoding: str, separator: str | None, notes: list[str]) -> pl.DataFrame:
@@ -203,11 +251,25 @@ def _read_csv(path: Path, encoding: str, separator: str | None, notes: list[str]
             f"{name} can be read in two ways: {layout.rows:,} rows of {columns:,} columns by our check, "
             f"{frame.height:,} of {frame.width:,} by the parser. Write it again, every field quoted."
         )
+    _require_header(frame, name)
     return frame.with_columns(pl.when(pl.all() != "").then(pl.all())) if layout.quoted_empty else frame
+
+
+def _require_header(frame: pl.DataFrame, name: str) -> None:
+    """Refuse a first line that is a row: its names are values of their columns. They would be published as names."""
+    values = [column.name for column in frame if (column.str.strip_chars() == column.name.strip()).any()]
+    if len(values) >= LEAST_VALUES and 2 * len(values) >= frame.width:
+        shown = ", ".join(map(repr, values[:3]))
+        raise InputError(
+            f"{name} line 1 is a row and no line of column names: {shown} are values of the columns below them. Put a "
+            "line of names first."
+        )
 
 
 def _check(buffer: io.BytesIO, name: str, separator: str | None, prefer: str) -> _Layout:
     """The layout of UTF-8 bytes; the first thing that is wrong with them is an InputError with its line."""
+    from pluralis.table import csv_scan as scan  # compiled, and so not needed to audit a release
+
     with buffer.getbuffer() as view:
         data = np.frombuffer(view, np.uint8)
         begin = 3 if bytes(view[:3]) == codecs.BOM_UTF8 else 0
@@ -215,9 +277,9 @@ def _check(buffer: io.BytesIO, name: str, separator: str | None, prefer: str) ->
         stop = int(scan.scan_header(data, begin, counts))
         used = separator or _detect(counts, prefer)
         columns = int(counts[ord(used)]) + 1
-        found, widths = np.zeros(7, np.int64), np.zeros(columns, np.int64)
+        summary, widths = np.zeros(7, np.int64), np.zeros(columns, np.int64)
         if data.size > begin and columns <= MAX_COLUMNS:
-            scan.scan_records(data, begin, ord(used), MAX_FIELD, widths, found)
+            scan.scan_records(data, begin, ord(used), MAX_FIELD, widths, summary)
         header = bytes(view[begin:stop])
         empty = data.size == begin
         del data  # the view is released only when nothing looks at it
@@ -225,19 +287,19 @@ def _check(buffer: io.BytesIO, name: str, separator: str | None, prefer: str) ->
         raise InputError(f"{name} is empty. A table begins with a line of column names.")
     if columns > MAX_COLUMNS:
         raise InputError(f"{name} line 1: {columns:,} columns, the limit is {MAX_COLUMNS:,}. Leave some out.")
-    if found[scan.FAULT]:
-        line, detail = int(found[scan.LINE]), int(found[scan.DETAIL])
-        says = _FAULTS[int(found[scan.FAULT])].format(
+    if summary[scan.FAULT]:
+        line, detail = int(summary[scan.LINE]), int(summary[scan.DETAIL])
+        says = scan.FAULTS[int(summary[scan.FAULT])].format(
             detail=detail, field=detail + 1, columns=columns, separator=used, limit=MAX_FIELD >> 10
         )
         raise InputError(f"{name} line {line}: {says}")
-    rows = int(found[scan.ROWS]) - 1
+    rows = int(summary[scan.ROWS]) - 1
     if rows < 0:
         raise InputError(f"{name} line 1: blank lines only. A table begins with a line of column names.")
     check_rows(name, rows)
     names = next(csv.reader(io.StringIO(header.decode("utf-8"), newline=""), delimiter=used, strict=True))
     check_names(names, f"{name} line 1")
-    end, trailing, quoted_empty = (int(found[i]) for i in (scan.END, scan.TRAILING, scan.EMPTY))
+    end, trailing, quoted_empty = (int(summary[i]) for i in (scan.END, scan.TRAILING, scan.EMPTY))
     return _Layout(names, used, rows, end, widths.tolist(), trailing, quoted_empty)
 
 

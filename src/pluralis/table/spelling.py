@@ -16,7 +16,7 @@ import unicodedata
 
 import polars as pl
 
-from pluralis.table.dictionaries import coded
+from pluralis.table.dictionaries import dictionary_encode
 
 _BLANK = r"[\s\x{2800}]+"
 _INVISIBLE = r"[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}\x{2D7F}\x{1D159}]"
@@ -92,7 +92,7 @@ def same_text(values: pl.Series, *, fold_case: bool) -> pl.Series:
     >>> same_text(pl.Series(["flu ", "hiv", "Flu"]), fold_case=True).to_list()
     [1, 2, 1]
     """
-    values = coded(values)
+    values = dictionary_encode(values)
     assert isinstance(values.dtype, pl.Enum)
     places = cores(values.dtype.categories, fold_case=fold_case).rank("dense")
     return places.cast(pl.UInt32).gather(values.to_physical()).alias(values.name)
@@ -184,8 +184,8 @@ def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
     wrong = ranges.with_row_index("at").filter(overlaps)
     if not wrong.height:
         return None
-    at = int(wrong["at"][0])
-    return str(ranges["text"][int(ranges["high"].head(at).arg_max() or 0)]), str(ranges["text"][at])
+    place = int(wrong["at"][0])
+    return str(ranges["text"][int(ranges["high"].head(place).arg_max() or 0)]), str(ranges["text"][place])
 
 
 def _real(end: str) -> pl.Expr:

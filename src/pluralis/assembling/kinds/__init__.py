@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pluralis.assembling.columns import Kind, Part
+from pluralis.assembling.columns import Part, TablesModule
 from pluralis.assembling.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
 
-__all__ = ["KINDS", "Kind", "Part"]
+__all__ = ["KINDS", "Part", "TablesModule"]
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, TablesModule] = {
     "bucketized": bucketized,
     "candidates": candidates,
     "decomposed": decomposed,

@@ -1,4 +1,5 @@
-"""`candidates`: one table, `microdata`: quasi and plain columns as they are, each sensitive column a list of values.
+"""`candidates`: one table, `microdata`: quasi-identifiers and plain columns as they are, each sensitive column a list
+of values.
 
 The list holds the true value and drawn ones, in domain order. How it was drawn stands in the manifest, under
 `addition`: whoever counts needs it, and it tells nothing of a single row.
@@ -9,40 +10,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from pluralis.assembling.columns import Part, Rows, column_info, common_breaks, stated
-from pluralis.grouping.plan import LEFT_OUT, Plan
+from pluralis.assembling.columns import (
+    Part,
+    Rows,
+    asked_of,
+    column_info,
+    common_breaks,
+    shown_as_they_are,
+    stated,
+)
+from pluralis.grouping.plan import SUPPRESSED, CandidatesPlan
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.release.form import EXACT
 from pluralis.release.manifest import Claim
 from pluralis.table.encoding import Table
+from pluralis.threads import in_threads, member_counts, row_blocks
 
 
-def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
+def tables(plan: CandidatesPlan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
     rows = _in_order(plan, table)
-    shown = [*table.quasi, *table.named("plain")]
-    infos = [column_info(column, rows, policy) for column in shown]
-    infos = [info.model_copy(update={"exact": True}) if info.role == "quasi" else info for info in infos]
-    series = [column.published(rows) for column in shown]
+    infos, series = shown_as_they_are(table, policy, rows)
     for column in table.sensitive:
         info = column_info(column, rows, policy)
         values = plan.designs[column.name].values
         domain = values if info.type == "text" else (values[0], values[-1])
         infos.append(info.model_copy(update={"sets": True, "domain": domain}))
-        sets = plan.sets[column.name][rows]
-        members = plan.designs[column.name].series
+        sets, members = plan.sets[column.name], plan.designs[column.name].series
         if info.type == "text":  # a dictionary of what the sets hold
-            held = np.flatnonzero(np.bincount(sets.ravel(), minlength=members.len()))
-            members = members.cast(pl.Enum(members.gather(held)), strict=False)
-        series.append(members.gather(sets.ravel()).reshape(sets.shape).arr.to_list().rename(column.name))
+            used = np.flatnonzero(member_counts(sets if rows.size == len(sets) else sets[rows], members.len()))
+            members = members.cast(pl.Enum(members.gather(used)), strict=False)
+        series.append(_shown_sets(sets, rows, members).rename(column.name))
     return [Part("microdata", tuple(infos), pl.DataFrame(series))]
 
 
-def _in_order(plan: Plan, table: Table) -> Rows:
+def _shown_sets(sets: npt.NDArray[np.int32], rows: Rows, members: pl.Series) -> pl.Series:
+    """The sets of some rows as lists of members."""
+    shape = rows.size, sets.shape[1]
+    parts = in_threads(lambda some: members.gather(sets[rows[some]].ravel()), row_blocks(rows.size))
+    return pl.concat(parts, rechunk=True).reshape(shape).arr.to_list()
+
+
+def _in_order(plan: CandidatesPlan, table: Table) -> Rows:
     """The published rows, ordered by what is published of them: not by the true values, as the table is."""
-    rows = np.flatnonzero(plan.group_of != LEFT_OUT)
+    rows = np.flatnonzero(plan.group_of != SUPPRESSED)
     new = np.zeros(rows.size, np.bool_)
     for column in (*table.quasi, *table.named("plain")):
         codes = column.codes[rows]
@@ -62,7 +76,12 @@ def _in_order(plan: Plan, table: Table) -> Rows:
     return rows[np.argsort(packed, kind="stable")]
 
 
-def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
+def parameters(plan: CandidatesPlan, policy: Policy) -> dict[str, object]:
+    drawn = {name: design.to_dict() for name, design in plan.designs.items()}
+    return {"linked": True, "addition": drawn, **asked_of(policy)}
+
+
+def claims(plan: CandidatesPlan, policy: Policy) -> Iterator[Claim]:
     """What is promised: one sentence by the weights and one by the true shares, or the size of sets."""
     for known, name in policy.promises:
         yield stated(known, "candidates", model=plan.claim, attribute=name, l=policy.l(name))
@@ -71,7 +90,7 @@ def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
             yield stated(known, "candidates", model="posterior-shares", attribute=name, l=policy.l(name), bound=bound)
 
 
-def breaks(plan: Plan, table: Table) -> Iterator[str]:
+def breaks(plan: CandidatesPlan, table: Table) -> Iterator[str]:
     yield from (item for item in common_breaks(plan, table) if not item.startswith("several rows"))
     yield EXACT
     if table.person is None:
@@ -91,8 +110,8 @@ def breaks(plan: Plan, table: Table) -> Iterator[str]:
         )
     if len(table.sensitive) > 1:
         yield (
-            "several secrets: the sets of all rows together show how secrets go together, and that picks the true ones "
-            "in a row: a guess may be far better than one in l"
+            "several sensitive attributes: the sets of all rows together show how their values go together, and that "
+            "picks the true ones in a row: a guess may be far better than one in l"
         )
     if plan.claim == "set-size":
         yield "skewness: a common value in a set is more likely the true one than a rare one"

@@ -1,12 +1,12 @@
-"""`decomposed`: quasi values as they are, and for every group the set of values of each sensitive attribute.
+"""`decomposed`: quasi-identifiers as they are, and for every group the set of values of each sensitive attribute.
 
-`quasi` holds quasi and plain columns and `group`; `values` holds `group`, `attribute`, `value`, each value of a group
-once, those that the method added among them. Beside them stand the sensitive columns without groups: `sensitive`, all
-of them jointly with `count`, or one `sensitive_<attribute>` (`value`, `count`) each, or neither.
+`quasi` holds quasi-identifiers and plain columns and `group`; `values` holds `group`, `attribute`, `value`, each value
+of a group once, those that the method added among them. Beside them stand the sensitive columns without groups:
+`sensitive`, all of them jointly with `count`, or one `sensitive_<attribute>` (`value`, `count`) each, or neither.
 
 Of the primary attribute a group holds each value once, so that its shares are known: 1 / rows. Of the other attributes
 a set does not tell the shares; what is promised is how many values stay possible for a person after the tables have
-been joined in every way (auditing/worlds.py).
+been joined in every way (auditing/decomposed_worlds.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from pluralis.assembling.columns import (
@@ -25,7 +24,9 @@ from pluralis.assembling.columns import (
     VALUE,
     Kept,
     Part,
+    Rows,
     TextOrder,
+    asked_of,
     column_info,
     common_breaks,
     counted,
@@ -34,7 +35,7 @@ from pluralis.assembling.columns import (
     stated,
     value_rows,
 )
-from pluralis.grouping.plan import Plan
+from pluralis.grouping.plan import DecomposedPlan
 from pluralis.kernels.order import stable_order
 from pluralis.kernels.sets import largest_joint_share, largest_share
 from pluralis.policy.policy import Policy
@@ -42,14 +43,15 @@ from pluralis.randomness import Draw
 from pluralis.release.form import EXACT
 from pluralis.release.manifest import Claim
 from pluralis.table.encoding import Column, Table
+from pluralis.threads import in_threads
 
 _NONE = np.empty((0, 2), np.int64)
 
 
-def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
+def tables(plan: DecomposedPlan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
     kept = kept_rows(plan.group_of, draw)
-    held = value_rows([_with_added(plan, column, kept) for column in table.sensitive]).drop("count")
-    parts = [quasi_rows(table, policy, kept), Part("values", (GROUP, ATTRIBUTE, VALUE), held)]
+    values = value_rows(in_threads(lambda column: _with_added(plan, column, kept), table.sensitive)).drop("count")
+    parts = [quasi_rows(table, policy, kept), Part("values", (GROUP, ATTRIBUTE, VALUE), values)]
     if plan.sensitive_table == "joint":
         parts.append(_joint(table, policy, kept))
     elif plan.sensitive_table == "marginals":
@@ -57,7 +59,7 @@ def tables(plan: Plan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
     return parts
 
 
-def _with_added(plan: Plan, column: Column, kept: Kept) -> tuple[Column, Kept]:
+def _with_added(plan: DecomposedPlan, column: Column, kept: Kept) -> tuple[Column, Kept]:
     """A column and the rows of its groups, with a row more for each value that was added to a group."""
     added = plan.added.get(column.name, _NONE)
     if not added.size:
@@ -72,7 +74,7 @@ def _with_added(plan: Plan, column: Column, kept: Kept) -> tuple[Column, Kept]:
 
 
 def _joint(table: Table, policy: Policy, kept: Kept) -> Part:
-    shown = [TextOrder.of(column) for column in table.sensitive]
+    shown = [TextOrder.from_column(column) for column in table.sensitive]
     codes = (order.codes(column, kept.rows) for order, column in zip(shown, table.sensitive, strict=True))
     keys, counts = counted([order.values.len() for order in shown], codes)
     series = [order.values.gather(key) for order, key in zip(shown, keys, strict=True)]
@@ -81,47 +83,54 @@ def _joint(table: Table, policy: Policy, kept: Kept) -> Part:
 
 
 def _marginal(column: Column, policy: Policy, kept: Kept) -> Part:
-    order = TextOrder.of(column)
+    order = TextOrder.from_column(column)
     counts = np.bincount(order.codes(column, kept.rows), minlength=column.size)
-    held = np.flatnonzero(counts)
+    present = np.flatnonzero(counts)
     info = column_info(column, kept.rows, policy).model_copy(update={"name": "value"})
-    values = order.values.gather(held).alias("value")
-    return Part(f"sensitive_{column.name}", (info, COUNT), pl.DataFrame([values, pl.Series("count", counts[held])]))
+    values = order.values.gather(present).alias("value")
+    return Part(f"sensitive_{column.name}", (info, COUNT), pl.DataFrame([values, pl.Series("count", counts[present])]))
 
 
-def claims(plan: Plan, policy: Policy) -> Iterator[Claim]:
+def parameters(plan: DecomposedPlan, policy: Policy) -> dict[str, object]:
+    return {"linked": True, "primary": plan.primary, **asked_of(policy)}
+
+
+def claims(plan: DecomposedPlan, policy: Policy) -> Iterator[Claim]:
     for known, name in policy.promises:
         shares_are_known = name == plan.primary and not known & set(policy.sensitive)
         model = "frequency" if shares_are_known else "candidates"
         yield stated(known, "decomposed", model=model, attribute=name, l=policy.l(name))
 
 
-def breaks(plan: Plan, table: Table) -> Iterator[str]:
+def breaks(plan: DecomposedPlan, table: Table) -> Iterator[str]:
     yield from common_breaks(plan, table)
     yield EXACT
     others = [column for column in table.sensitive if column.name != plan.primary]
     if others and plan.sensitive_table != "none":
-        order = stable_order(plan.group_of + 1, plan.groups + 1)[plan.left_out :]
+        order = stable_order(plan.group_of + 1, plan.groups + 1)[plan.suppressed :]
         primary = table[plan.primary] if plan.sensitive_table == "joint" and plan.primary else None
-        share, name = max((_best_guess(plan, column, primary, order), column.name) for column in others)
+        groups = plan.group_of[order]
+        shares = in_threads(lambda column: _best_guess(plan, column, primary, order, groups), others)
+        share, name = max(zip(shares, (column.name for column in others), strict=True))
         yield (
             f"skewness: a set does not say how common its values are; whoever weighs the set of a group by the "
             f"sensitive table guesses {name} with {math.floor(100 * share + 1e-9)} % or more in some group"
         )
 
 
-def _best_guess(plan: Plan, column: Column, primary: Column | None, order: npt.NDArray[np.int64]) -> float:
+def _best_guess(plan: DecomposedPlan, column: Column, primary: Column | None, order: Rows, groups: Rows) -> float:
     """The largest share that one value has of a group's set, each value weighed by how common it is.
 
     Where `primary` stands beside it in the sensitive table, by how common it is beside each primary value of the group.
+    `order` are the rows by group, `groups` their groups.
     """
-    groups, codes = plan.group_of[order], column.codes[order]
-    rows, held = groups, codes
+    codes = column.codes[order]
+    rows, own_codes = groups, codes
     added = plan.added.get(column.name, _NONE)
     if added.size:
         places = np.searchsorted(groups, added[:, 0])
         groups, codes = np.insert(groups, places, added[:, 0]), np.insert(codes, places, added[:, 1])
     if primary is None:
-        return float(largest_share(groups, codes, np.bincount(held, minlength=column.size)))
-    pairs, counts = np.unique(primary.codes[order].astype(np.int64) * column.size + held, return_counts=True)
+        return float(largest_share(groups, codes, np.bincount(own_codes, minlength=column.size)))
+    pairs, counts = np.unique(primary.codes[order].astype(np.int64) * column.size + own_codes, return_counts=True)
     return float(largest_joint_share(rows, primary.codes[order], groups, codes, pairs, counts, column.size))

@@ -7,7 +7,7 @@ pile, so that no two cards of a person contradict each other and every pile is u
 propagated  which two kinds of cards of two piles one person can hold. Ruled out are kinds that contradict each other;
             those that no way to pair the whole of both piles uses (`transport.possible`); those that no card of a
             third pile goes with. Again until nothing changes. What is ruled out is impossible; more may be.
-beliefs     of a few cards, exactly: the number of worlds that give a person a value, for each combination that may be
+world_counts of a few cards, exactly: the number of worlds that give a person a value, for each combination that may be
             known of that person; None where there are too many to count.
 """
 
@@ -30,6 +30,7 @@ from pluralis.release.subtables import subtables
 KINDS = 300  # of cards that a pile may have to be looked at pair by pair
 ROUNDS = 20
 STATES = 50_000  # of half dealt piles that may be counted
+STEPS = 1_000_000  # from one of them to another: about a second
 COUNT = "count"
 
 Flags = npt.NDArray[np.bool_]
@@ -58,10 +59,10 @@ class Piles:
     def code(self, name: str, values: pl.Series) -> npt.NDArray[np.int64]:
         """Values as codes, -1 for one that no card has."""
         domain = self.domains[name]
-        at = pl.DataFrame({"value": domain, "code": np.arange(domain.len())})
-        found = comparable(values).to_frame("value").join(at, on="value", how="left", nulls_equal=True,
+        codes = pl.DataFrame({"value": domain, "code": np.arange(domain.len())})
+        coded = comparable(values).to_frame("value").join(codes, on="value", how="left", nulls_equal=True,
                                                           maintain_order="left")  # fmt: skip
-        return found["code"].fill_null(-1).to_numpy()
+        return coded["code"].fill_null(-1).to_numpy()
 
     def with_value(self, name: str) -> int:
         """A pile on whose cards an attribute stands."""
@@ -83,13 +84,13 @@ def piles_of(release: Release) -> Piles | None:
         for info in part.release.manifest.tables:
             rows = part.release.tables[info.name]
             exact = [c.name for c in info.columns if c.exact or c.role == "sensitive"]
-            held = [comparable(rows[name]) for name in exact]
-            held += [comparable(rows[GROUP]).rename(f"{GROUP} of {part.name}")] if info.named("group") else []
-            if not held:
+            columns = [comparable(rows[name]) for name in exact]
+            columns += [comparable(rows[GROUP]).rename(f"{GROUP} of {part.name}")] if info.named("group") else []
+            if not columns:
                 continue
             people = pl.col(COUNT).sum() if info.named("count") else pl.len()
-            with_counts = pl.DataFrame(held).with_columns(rows[COUNT] if info.named("count") else [])
-            names = [series.name for series in held]
+            with_counts = pl.DataFrame(columns).with_columns(rows[COUNT] if info.named("count") else [])
+            names = [series.name for series in columns]
             kinds = with_counts.group_by(names).agg(people.cast(pl.Int64).alias("\0people"))
             if kinds.height > KINDS:
                 return None
@@ -143,8 +144,8 @@ def _way(pairs: Pairs, p: int, q: int) -> Flags:
     return pairs[p, q] if p < q else pairs[q, p].T
 
 
-def candidates(piles: Piles, pairs: Pairs, known: Mapping[str, npt.NDArray[np.int64]], secret: str) -> Flags:
-    """[target, value]: whether a target of these known codes may have each value of the secret."""
+def candidates(piles: Piles, pairs: Pairs, known: Mapping[str, npt.NDArray[np.int64]], sensitive: str) -> Flags:
+    """[target, value]: whether a target of these known codes may have each value of the sensitive attribute."""
     count = next(iter(known.values())).size if known else 1
     may: list[npt.NDArray[np.float32]] = []
     for pile in piles.piles:
@@ -158,18 +159,20 @@ def candidates(piles: Piles, pairs: Pairs, known: Mapping[str, npt.NDArray[np.in
             may[q] *= (may[p] @ flags.astype(np.float32)) > 0
         if sum(float(flags.sum()) for flags in may) == before:
             break
-    at = piles.with_value(secret)
-    of_value = piles.piles[at].codes[secret][:, None] == np.arange(piles.domains[secret].len())
-    return np.asarray(may[at] @ of_value.astype(np.float32) > 0)
+    shows = piles.with_value(sensitive)
+    has_value = piles.piles[shows].codes[sensitive][:, None] == np.arange(piles.domains[sensitive].len())
+    return np.asarray(may[shows] @ has_value.astype(np.float32) > 0)
 
 
-Belief = dict[tuple[int, ...], Counter[int]]
+WorldCounts = dict[tuple[int, ...], Counter[int]]
 
 
 Law = tuple[list[str], set[tuple[int, ...]]]  # attributes, and the combinations of codes that people may have
 
 
-def beliefs(piles: Piles, pairs: Pairs, known: Sequence[str], secret: str, laws: Sequence[Law] = ()) -> Belief | None:
+def world_counts(
+    piles: Piles, pairs: Pairs, known: Sequence[str], sensitive: str, laws: Sequence[Law] = ()
+) -> WorldCounts | None:
     """For each combination of known codes, the number of worlds in which a person who holds it has each code.
 
     Only worlds count in which people obey the laws.
@@ -178,9 +181,9 @@ def beliefs(piles: Piles, pairs: Pairs, known: Sequence[str], secret: str, laws:
     if hands is None:
         return None
     for names, allowed in laws:
-        of = _told(piles, names)
+        places = _piles_with(piles, names)
         hands = [
-            [hand for hand in some if tuple(int(piles.piles[p].codes[n][hand[p]]) for n, p in of) in allowed]
+            [hand for hand in some if tuple(int(piles.piles[p].codes[n][hand[p]]) for n, p in places) in allowed]
             for some in hands
         ]
     start = tuple(int(n) for pile in piles.piles[1:] for n in pile.counts)
@@ -190,30 +193,34 @@ def beliefs(piles: Piles, pairs: Pairs, known: Sequence[str], secret: str, laws:
         for kind in first
     ]
     reached: list[dict[tuple[int, ...], int]] = [{start: 1}]
+    steps = 0
     for options in moves:
+        steps += len(reached[-1]) * len(options)
+        if steps > STEPS:
+            return None
         here: dict[tuple[int, ...], int] = {}
         for state, ways in reached[-1].items():
-            for _, places in options:
-                if all(state[at] for at in places):
-                    after = _less(state, places)
+            for _, cards in options:
+                if all(state[card] for card in cards):
+                    after = _less(state, cards)
                     here[after] = here.get(after, 0) + ways
         if len(here) > STATES:
             return None
         reached.append(here)
-    told = _told(piles, [*known, secret])
-    found: Belief = {}
+    places = _piles_with(piles, [*known, sensitive])
+    counts: WorldCounts = {}
     onward = dict.fromkeys(reached[-1], 1)
     for options, states in zip(reversed(moves), reversed(reached[:-1]), strict=True):
         back: dict[tuple[int, ...], int] = {}
         for state, ways in states.items():
-            for hand, places in options:
-                rest = onward.get(_less(state, places), 0) if all(state[at] for at in places) else 0
+            for hand, cards in options:
+                rest = onward.get(_less(state, cards), 0) if all(state[card] for card in cards) else 0
                 if rest:
                     back[state] = back.get(state, 0) + rest
-                    *key, value = (int(piles.piles[p].codes[name][hand[p]]) for name, p in told)
-                    found.setdefault(tuple(key), Counter())[value] += ways * rest
+                    *key, value = (int(piles.piles[p].codes[name][hand[p]]) for name, p in places)
+                    counts.setdefault(tuple(key), Counter())[value] += ways * rest
         onward = back
-    return found
+    return counts
 
 
 def _hands(piles: Piles, pairs: Pairs) -> list[list[tuple[int, ...]]] | None:
@@ -239,12 +246,12 @@ def _starts(piles: Piles) -> list[int]:
     return [sum(sizes[:i]) for i in range(len(sizes))]
 
 
-def _less(state: tuple[int, ...], places: tuple[int, ...]) -> tuple[int, ...]:
+def _less(state: tuple[int, ...], cards: tuple[int, ...]) -> tuple[int, ...]:
     left = list(state)
-    for at in places:
-        left[at] -= 1
+    for card in cards:
+        left[card] -= 1
     return tuple(left)
 
 
-def _told(piles: Piles, names: Sequence[str]) -> list[tuple[str, int]]:
+def _piles_with(piles: Piles, names: Sequence[str]) -> list[tuple[str, int]]:
     return [(name, piles.with_value(name)) for name in names]

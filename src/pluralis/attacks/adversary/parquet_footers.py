@@ -34,10 +34,10 @@ class Named(NamedTuple):
 def named_in(path: Path, rows: pl.DataFrame) -> Iterator[Named]:
     """Texts that stand in categories, dictionaries and statistics of a file, but in none of the column's cells."""
     for name in rows.columns:
-        held = _flat(rows[name])
-        kind = held.dtype
+        cells = _flat(rows[name])
+        kind = cells.dtype
         if isinstance(kind, pl.Enum):
-            yield Named(f"categories of {name}", _beyond(kind.categories, held))
+            yield Named(f"categories of {name}", _beyond(kind.categories, cells))
     if parquet is None:
         return
     flat = [name for name, kind in rows.schema.items() if kind in (pl.String, pl.Categorical) or kind == pl.Enum]
@@ -51,9 +51,11 @@ def named_in(path: Path, rows: pl.DataFrame) -> Iterator[Named]:
     for group in range(file.metadata.num_row_groups):
         for c in range(file.metadata.num_columns):
             column = file.metadata.row_group(group).column(c)
-            told = column.statistics
-            if column.path_in_schema in flat and told is not None and told.has_min_max:
-                both = [end for end in (told.min, told.max) if isinstance(end, str) and len(end.encode()) < _TRUNCATED]
+            ranged = column.statistics
+            if column.path_in_schema in flat and ranged is not None and ranged.has_min_max:
+                both = [
+                    end for end in (ranged.min, ranged.max) if isinstance(end, str) and len(end.encode()) < _TRUNCATED
+                ]
                 ends.setdefault(column.path_in_schema, set()).update(both)
     for name, texts in ends.items():
         yield Named(f"statistics of {name}", _beyond(pl.Series(sorted(texts), dtype=pl.String), rows[name]))
@@ -65,15 +67,15 @@ def _flat(column: pl.Series) -> pl.Series:
 
 def _beyond(texts: pl.Series, cells: pl.Series) -> pl.Series:
     """Texts that no cell holds."""
-    held = cells.unique().cast(pl.String).drop_nulls()
+    shown = cells.unique().cast(pl.String).drop_nulls()
     texts = texts.cast(pl.String).drop_nulls().unique()
-    return texts.filter(~texts.is_in(held.implode()))
+    return texts.filter(~texts.is_in(shown.implode()))
 
 
 def words_in(path: Path) -> str:
     """All that can be read in the metadata of a file's footer, keys and values."""
-    told = [f"{key}\n{_decoded(key, value)}" for key, value in pl.read_parquet_metadata(path).items()]
-    return "\n".join(told)
+    entries = [f"{key}\n{_decoded(key, value)}" for key, value in pl.read_parquet_metadata(path).items()]
+    return "\n".join(entries)
 
 
 def _decoded(key: str, value: str) -> str:

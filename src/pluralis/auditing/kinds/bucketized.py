@@ -1,4 +1,4 @@
-"""Judging `bucketized` releases: rows with their own quasi values in groups, and how often a group has each value.
+"""Judging `bucketized` releases: rows with their own quasi-identifiers in groups, and how often a group has each value.
 
 Whoever finds a person's row knows its group and nothing of which value of the group is whose: every way to hand the
 group's values to its rows is a possible world. So a value's probability is its share of the group, or, where the
@@ -12,20 +12,20 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pluralis.auditing.belonging import belonging, told_by
+from pluralis.auditing.belonging import belonging, group_values
+from pluralis.auditing.decomposed_worlds import linked_d_sa_diverse
 from pluralis.auditing.judging import (
     D_SA,
     Tables,
     group_sizes,
     info_of,
-    judge_diversity,
-    secrets_in,
+    judge_together,
+    sensitive_values,
     table_problems,
     value_problems,
 )
 from pluralis.auditing.projection import projections
 from pluralis.auditing.verdict import Finding
-from pluralis.auditing.worlds import linked_d_sa_diverse
 from pluralis.release.manifest import Manifest
 from pluralis.release.release import GROUP
 
@@ -47,17 +47,15 @@ def quasi_problems(manifest: Manifest, rows: pl.DataFrame) -> Iterator[str]:
 
 def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
     info, rows = info_of(manifest, "sensitive"), tables["sensitive"]
-    findings = [
-        judge_diversity(claim, manifest, secrets_in(info, rows, claim.attribute or "")) for claim in manifest.claims
-    ]
+    findings = judge_together(manifest.claims, manifest, sensitive_values(info, rows))
     names = info.names("sensitive")
     if len(names) > 1:
-        share = linked_d_sa_diverse(rows, names, manifest.parameters["l"])
+        share = linked_d_sa_diverse(rows, names, manifest.parameters.l)
         findings.append(Finding(D_SA, share == 1.0, share, 1.0, binding=False))
     return findings
 
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
-    told = told_by(GROUP, info_of(manifest, "sensitive"), tables["sensitive"])
-    belongs = belonging(info_of(manifest, "quasi"), tables["quasi"], told, manifest, original)
+    published = group_values(GROUP, info_of(manifest, "sensitive"), tables["sensitive"])
+    belongs = belonging(info_of(manifest, "quasi"), tables["quasi"], published, manifest, original)
     return [*projections(manifest, tables, original), belongs]

@@ -1,4 +1,4 @@
-"""Judging `candidates` releases: rows with their own quasi values, and a set of values in the place of each secret.
+"""Judging `candidates` releases: rows with their quasi-identifiers, and a set in the place of each sensitive value.
 
 A set R was drawn with a probability P(R | v) that depends on the true value v as the manifest says (`addition`).
 Whoever takes shares s(v) for how common values are believes v in R with s(v) P(R | v) / sum over R of the same. Three
@@ -9,8 +9,8 @@ themselves show, which have an error of sampling: a claim is refused if it fails
 Nothing is believed of a release with several sets in a row. All rows together show how the attributes go together, and
 that picks the true values in a row: no bound for one attribute says anything of it.
 
-What people who are alike have in common can be learnt from their sets, too. By how much that helps is measured for
-every quasi value, and all quasi values together, that enough rows share; it is told, for it is not promised.
+What people who are alike have in common can be learned from their sets, too. By how much that helps is measured for
+every quasi-identifier, and all quasi-identifiers together, that enough rows share; it is told, for it is not promised.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from pluralis.auditing.drawn_sets import Codes, DrawnSets, different, set_numbers
 from pluralis.auditing.judging import Tables, info_of, sensitive_names
-from pluralis.auditing.label_boxes import core
+from pluralis.auditing.label_boxes import core_columns
 from pluralis.auditing.projection import APART, projections
 from pluralis.auditing.share_bound import largest_posterior
 from pluralis.auditing.verdict import Finding
 from pluralis.errors import ReleaseError
-from pluralis.grouping.addition import FARTHEST, Design, Reals, different, likeliest, posteriors
 from pluralis.release.manifest import Claim, ColumnInfo, Manifest, TableInfo
 from pluralis.release.original import original_values
 from pluralis.release.release import in_canonical_order
 from pluralis.table.labels import number_text, read_interval
 from pluralis.table.spelling import said_twice
+from pluralis.threads import member_counts
 
 SURE = 4.5
 SLACK = 1e-9
@@ -43,11 +43,10 @@ SEVERAL = (
     "not judged: the sets of all rows together show how the attributes go together, and that picks the true values in "
     "a row, whatever the weights of each attribute are"
 )
+FARTHEST = 1.25  # how many times 1/l a guess by the shares that sets show may reach, where no weights are stated
 SAMPLE = 50_000  # rows in which people who are alike are looked for
 CELL = 20  # rows for each value that there is
 CELLS = 300  # of each column, the largest
-
-Codes = npt.NDArray[np.int32]
 
 
 def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
@@ -63,39 +62,38 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
             design = _design(manifest, name)
             kind = getattr(rows[name].dtype, "inner", None)
             codes = design.codes(rows[name])
-            packed = design.packed(codes)
-            design.require_possible(packed)
-            if isinstance(kind, pl.Enum) and len(kind.categories) != np.count_nonzero(np.bincount(codes.ravel())):
+            design.require_possible(codes)
+            if isinstance(kind, pl.Enum) and len(kind.categories) != np.count_nonzero(member_counts(codes, design.m)):
                 raise ReleaseError(f"{name!r} has a dictionary of values that no set holds.")
         except ReleaseError as error:
             yield f"microdata: {error}"
             return
-        order = codes.T if packed is None else [packed]
-        shown = shown.with_columns(pl.Series(f"{name}\0{i}", part) for i, part in enumerate(order))
+        shown = shown.with_columns(pl.Series(f"{name}\0", set_numbers(codes)))
     yield from _unpaired(manifest)
     if not in_canonical_order(shown):
         yield "microdata: rows are not in canonical order, so their order may tell something."
 
 
-def _design(manifest: Manifest, name: str) -> Design:
+def _design(manifest: Manifest, name: str) -> DrawnSets:
     """The design that the manifest states, if it is one."""
-    said = manifest.parameters.get("addition")
-    mine = said.get(name) if isinstance(said, dict) else None
+    drawn = manifest.parameters.addition.get(name)
     try:
-        design = Design.of(mine, manifest.parameters["l"][name])
+        design = DrawnSets.stated(drawn, manifest.parameters.l[name])
     except ReleaseError as error:
         raise ReleaseError(f"{name!r}: {error}") from None
-    if not _in_order(design):
+    stated = next((c.domain for c in info_of(manifest, "microdata").columns if c.name == name and c.ordered), None)
+    in_order = _in_order(design) if stated is None else tuple(design.values) == stated
+    if not in_order:
         raise ReleaseError(f"the values of {name!r} in the manifest are not in order.")
-    fold_case = name not in manifest.parameters.get("case", [])
-    if design.series.dtype == pl.String and (twice := said_twice(design.series, fold_case=fold_case)):
+    fold_case = name not in manifest.parameters.case
+    if design.values.dtype == pl.String and (twice := said_twice(design.values, fold_case=fold_case)):
         raise ReleaseError(f"{twice[0]!r} and {twice[1]!r} of {name!r} are one value, or overlap, and count as two.")
     return design
 
 
-def _in_order(design: Design) -> bool:
+def _in_order(design: DrawnSets) -> bool:
     """Whether values stand in the order of text, or of numbers: so do bins, whose width may be that of one number."""
-    values = design.series
+    values = design.values
     if values.is_sorted() and values.n_unique() == design.m:
         return True
     try:
@@ -107,9 +105,9 @@ def _in_order(design: Design) -> bool:
 
 def _unpaired(manifest: Manifest) -> Iterator[str]:
     """Every claim of 1/l by the weights says beside it what is true by the shares."""
-    said = {(claim.attribute, claim.adversary) for claim in manifest.claims if claim.model == BY_SHARES}
+    paired = {(claim.attribute, claim.adversary) for claim in manifest.claims if claim.model == BY_SHARES}
     for claim in manifest.claims:
-        if claim.model == POSTERIOR and (claim.attribute, claim.adversary) not in said:
+        if claim.model == POSTERIOR and (claim.attribute, claim.adversary) not in paired:
             yield f"the claim {claim.rule!r} does not say how likely a value is by the true shares."
 
 
@@ -136,7 +134,7 @@ def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
     return findings
 
 
-def _judged(claim: Claim, designs: dict[str, Design], guesses: dict[str, Guess]) -> Finding:
+def _judged(claim: Claim, designs: dict[str, DrawnSets], guesses: dict[str, Guess]) -> Finding:
     if claim.attribute is None or claim.l is None or claim.model not in (POSTERIOR, BY_SHARES, "set-size"):
         raise ReleaseError(f"The claim {claim.rule!r} ({claim.model}) is not one that this kind of release can make.")
     design, guess, l = designs[claim.attribute], guesses[claim.attribute], claim.l
@@ -150,7 +148,7 @@ def _judged(claim: Claim, designs: dict[str, Design], guesses: dict[str, Guess])
     promised = 1 / l if claim.model == POSTERIOR else claim.bound or 0.0
     if len(designs) > 1 or set(claim.adversary) & set(designs):
         return Finding(claim.rule, False, None, promised, guess.share, note=SEVERAL)
-    if design.counts is None:  # nothing is stated: that it holds must be seen
+    if design.weights is None:  # nothing is stated: that it holds must be seen
         seen = FARTHEST / l if claim.model == POSTERIOR else promised
         holds = guess.least <= promised and guess.share <= seen + SLACK
         return Finding(claim.rule, holds, guess.share, promised, guess.share, where, shown)
@@ -162,34 +160,28 @@ def _judged(claim: Claim, designs: dict[str, Design], guesses: dict[str, Guess])
     return Finding(claim.rule, holds, measured, promised, measured, where, f"by the {by}; {shown}")
 
 
-def best_guess(sets: Codes, design: Design) -> Guess:
+def best_guess(sets: Codes, design: DrawnSets) -> Guess:
     """The member of a published set that is likely beyond doubt, by the shares that the sets themselves show.
 
     Every share has an error of its own. `least` is how likely the member is if its share is as small, and those of the
-    others of its set are as large, as SURE standard errors allow.
+    others of its set are as large, as SURE standard errors allow. Where rows are so few that nothing is beyond doubt,
+    and no weights are stated, it is the likeliest member: that no guess is better must be seen.
     """
-    shares, errors = design.shares(sets), share_errors(sets, design)
-    every, rows = different(sets, design.m) if design.counts is None else (design.sets, design.weights)
-    low = np.maximum(0.0, (shares - SURE * errors) * design.weight)[every]
-    high = np.maximum(0.0, (shares + SURE * errors) * design.weight)[every]
+    shares, errors = design.shares(sets), design.share_errors(sets)
+    every, rows = different(sets) if design.weights is None else design.possible
+    low = np.maximum(0.0, (shares - SURE * errors) * design.likelihood)[every]
+    high = np.maximum(0.0, (shares + SURE * errors) * design.likelihood)[every]
     others = high.sum(axis=1, keepdims=True) - high
     least = np.divide(low, low + others, out=np.zeros(low.shape), where=low > 0)
-    row, place = np.unravel_index(int(least.argmax()), least.shape)
-    likely = posteriors(every, np.maximum(shares, 0.0), design.weight)
+    likely = design.posteriors(every, np.maximum(shares, 0.0))
+    certain = likely if design.weights is None and not least.any() else least
+    row, place = np.unravel_index(int(certain.argmax()), certain.shape)
     average = float((likely.max(axis=1) * rows).sum() / rows.sum())
     members = tuple(int(member) for member in every[row])
     return Guess(float(likely[row, place]), float(least[row, place]), members, average)
 
 
-def share_errors(sets: Codes, design: Design) -> Reals:
-    """The standard error of each estimated share: the variance of what a row adds to it, over rows drawn for."""
-    shares = np.clip(design.shares(sets), 0.0, 1.0)
-    added = design.added_variances(shares)
-    errors: Reals = np.sqrt(np.maximum(0.0, added) * design.effect / max(1, len(sets)))
-    return errors
-
-
-def _by_cell(info: TableInfo, rows: pl.DataFrame, sets: Codes, design: Design, name: str) -> Iterator[Finding]:
+def _by_cell(info: TableInfo, rows: pl.DataFrame, sets: Codes, design: DrawnSets, name: str) -> Iterator[Finding]:
     """How much better a guess is among people who are alike: told, not promised."""
     columns, least = info.names("quasi"), CELL * design.m
     step = -(-rows.height // SAMPLE)
@@ -199,10 +191,10 @@ def _by_cell(info: TableInfo, rows: pl.DataFrame, sets: Codes, design: Design, n
         cells = rows.with_row_index("\0row").group_by(names).agg(pl.col("\0row"), pl.len().alias("\0rows"))
         cells = cells.filter(pl.col("\0rows") >= least).sort("\0rows", *names, descending=True).head(CELLS)
         for cell in cells.iter_rows(named=True):
-            mine = sets[np.asarray(cell["\0row"])]
-            shares = likeliest(mine, design.weight, np.full(design.m, 1 / design.m), steps=40)
-            every, count = different(mine, design.m)
-            share = float((posteriors(every, shares, design.weight).max(axis=1) * count).sum() / count.sum())
+            own = sets[np.asarray(cell["\0row"])]
+            shares = design.likeliest_shares(own, steps=40)
+            every, count = different(own)
+            share = float((design.posteriors(every, shares).max(axis=1) * count).sum() / count.sum())
             looked += 1
             if share > best:
                 best, where = share, ", ".join(f"{n} = {cell[n]}" for n in names)
@@ -213,31 +205,33 @@ def _by_cell(info: TableInfo, rows: pl.DataFrame, sets: Codes, design: Design, n
         yield Finding(claim, best * design.l <= 1.1, best, 1 / design.l, best, where, note, binding=False)
 
 
-def _text(design: Design, code: int) -> str:
+def _text(design: DrawnSets, code: int) -> str:
     value = design.values[code]
     return value if isinstance(value, str) else number_text(value)
 
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
-    """Quasi values are those of the original; every row's set holds the value of a row of its own there."""
+    """Quasi-identifiers are those of the original; every row's set holds the value of a row of its own there."""
     info, rows = info_of(manifest, "microdata"), tables["microdata"]
     quasi = TableInfo(**{**info.model_dump(), "columns": tuple(c for c in info.columns if c.role != "sensitive")})
     slim = manifest.model_copy(update={"tables": (quasi,)})
     findings = projections(slim, {"microdata": rows.drop(info.names("sensitive"))}, original)
     for column in info.named("sensitive"):
-        findings.append(_held(column, rows, manifest, original))
+        findings.append(_sets_hold_the_originals_values(column, rows, manifest, original))
     return findings
 
 
-def _held(column: ColumnInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame) -> Finding:
-    """Among rows with the same quasi values, as many sets hold a value as rows have it, but for rows left out."""
+def _sets_hold_the_originals_values(
+    column: ColumnInfo, rows: pl.DataFrame, manifest: Manifest, original: pl.DataFrame
+) -> Finding:
+    """Among rows with the same quasi-identifiers, as many sets hold a value as rows have it, suppressed ones aside."""
     quasi = info_of(manifest, "microdata").named("quasi")
-    true = pl.DataFrame({c.name: core(original_values(original, c, manifest)) for c in (*quasi, column)}).drop_nulls(
-        column.name
-    )
+    true = pl.DataFrame({c.name: original_values(original, c, manifest) for c in (*quasi, column)})
+    keep = manifest.parameters.case
+    true = core_columns(true, true.columns, keep).drop_nulls(column.name)
     shown = rows.select(c.name for c in (*quasi, column)).explode(column.name)
     text = shown.with_columns(pl.col(column.name).cast(pl.String) if column.type == "text" else pl.col(column.name))
-    text = text.with_columns(core(text[name]).alias(name) for name in text.columns)
+    text = core_columns(text, text.columns, keep)
     names = true.columns
     both = (
         true.group_by(names)

@@ -1,7 +1,7 @@
-"""Judging `decomposed` releases: rows with their own quasi values in groups, and a set of values for each group.
+"""Judging `decomposed` releases: rows with their own quasi-identifiers in groups, and a set of values for each group.
 
 A set does not say how often a value occurs, and the sensitive table can be joined to the sets. What is measured is how
-many values remain possible for a person once every world that contradicts a table is put aside (worlds.py).
+many values remain possible for a person once every world that contradicts a table is put aside (decomposed_worlds).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pluralis.auditing.belonging import belonging, told_by_sets
+from pluralis.auditing.belonging import belonging, group_values_of_sets
+from pluralis.auditing.decomposed_worlds import Candidates, NotJudged, d_sa_share, judge_claim, worlds_of
 from pluralis.auditing.judging import D_SA, Tables, info_of, sensitive_names, table_problems
 from pluralis.auditing.kinds.bucketized import quasi_problems
 from pluralis.auditing.projection import projections
 from pluralis.auditing.verdict import Finding
-from pluralis.auditing.worlds import Candidates, NotJudged, d_sa_share, judge_claim, worlds_of
 from pluralis.errors import ReleaseError
 from pluralis.release.manifest import Claim, Manifest
 from pluralis.release.release import GROUP
@@ -37,7 +37,7 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
     for name in sorted(beside):
         if tables[name]["count"].sum() != manifest.rows:
             yield f"{name}: its counts are not the number of rows."
-    if manifest.parameters.get("primary") not in names:
+    if manifest.parameters.primary not in names:
         yield "the manifest names no primary attribute."
 
 
@@ -47,35 +47,35 @@ def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
         (frozenset(claim.adversary) & set(names), claim.attribute or "", claim.l or 0) for claim in manifest.claims
     ]
     for claim, (known, protected, _) in zip(manifest.claims, asked, strict=True):
-        shares_are_known = protected == manifest.parameters["primary"] and not known
+        shares_are_known = protected == manifest.parameters.primary and not known
         if claim.model not in ("candidates", "frequency") or (claim.model == "frequency" and not shares_are_known):
-            said = f"The claim {claim.rule!r} ({claim.model})"
-            raise ReleaseError(f"{said} is not one that this kind of release can make.")
-    keep_case = manifest.parameters.get("case", [])
+            subject = f"The claim {claim.rule!r} ({claim.model})"
+            raise ReleaseError(f"{subject} is not one that this kind of release can make.")
+    keep_case = manifest.parameters.case
     try:
-        worlds = worlds_of(tables, manifest.parameters["primary"], names, keep_case)
-        results = [_whole_table(tables, judge_claim(worlds, *of), *of) for of in asked]
+        worlds = worlds_of(tables, manifest.parameters.primary, names, keep_case)
+        results = [_whole_table(tables, judge_claim(worlds, *question), *question) for question in asked]
         findings = [_finding(claim, result) for claim, result in zip(manifest.claims, results, strict=True)]
         if len(names) > 1:
-            share = d_sa_share(worlds, tables["quasi"][GROUP].n_unique(), manifest.parameters["l"])
+            share = d_sa_share(worlds, tables["quasi"][GROUP].n_unique(), manifest.parameters.l)
             findings.append(Finding(D_SA, share == 1.0, share, 1.0, binding=False))
     except NotJudged as no:
         findings = [Finding(claim.rule, False, witness=no.witness or None, note=no.note) for claim in manifest.claims]
     return findings
 
 
-def _whole_table(tables: Tables, found: Candidates, known: frozenset[str], protected: str, l: int) -> Candidates:
-    """Also for whoever knows no quasi attribute: of all rows of the joint table that match, no value fills over 1/l."""
-    if "sensitive" not in tables or not known or not found.holds:
-        return found
+def _whole_table(tables: Tables, result: Candidates, known: frozenset[str], protected: str, l: int) -> Candidates:
+    """Also for whoever knows no quasi-identifier: of all matching rows of the joint table, no value fills over 1/l."""
+    if "sensitive" not in tables or not known or not result.holds:
+        return result
     by = sorted(known)
     counts = tables["sensitive"].group_by(*by, protected).agg(pl.col("count").sum().alias("\0here"))
     whole = counts.with_columns(pl.col("\0here").sum().over(by).alias("\0of"))
     top = whole.sort(pl.col("\0here") / pl.col("\0of"), *by, protected).row(-1, named=True)
     if top["\0here"] * l <= top["\0of"]:
-        return found
+        return result
     where = ", ".join(f"{name} = {top[name]}" for name in by)
-    return Candidates(False, found.measured, top["\0here"] / top["\0of"], where, "by the joint table alone")
+    return Candidates(False, result.measured, top["\0here"] / top["\0of"], where, "by the joint table alone")
 
 
 def _finding(claim: Claim, result: Candidates) -> Finding:
@@ -83,8 +83,8 @@ def _finding(claim: Claim, result: Candidates) -> Finding:
     enough = result.measured >= claim.l
     if claim.model == "frequency" or (enough and not result.holds):  # there are values enough, but one is too common
         share, note = result.share, result.note
-        said = note if claim.model == "frequency" else f"a share that can be proved{f', {note}' if note else ''}"
-        return Finding(claim.rule, result.holds, share, 1 / claim.l, share, result.witness, said)
+        remark = note if claim.model == "frequency" else f"a share that can be proved{f', {note}' if note else ''}"
+        return Finding(claim.rule, result.holds, share, 1 / claim.l, share, result.witness, remark)
     top = result.share or None
     return Finding(claim.rule, result.holds, float(result.measured), float(claim.l), top, result.witness, result.note)
 
@@ -92,6 +92,6 @@ def _finding(claim: Claim, result: Candidates) -> Finding:
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
     quasi = tables["quasi"]
     sizes = dict(quasi.group_by(GROUP).len().rows())
-    told = told_by_sets(tables["values"], manifest.parameters["primary"], sizes)
-    belongs = belonging(info_of(manifest, "quasi"), quasi, told, manifest, original)
+    published = group_values_of_sets(tables["values"], manifest.parameters.primary, sizes)
+    belongs = belonging(info_of(manifest, "quasi"), quasi, published, manifest, original)
     return [*projections(manifest, tables, original), belongs]

@@ -8,12 +8,12 @@ import polars as pl
 
 from pluralis.auditing.coverage import coverage
 from pluralis.auditing.judging import (
-    Secrets,
+    SensitiveValues,
     Tables,
     alike_in_groups,
     info_of,
-    judge_diversity,
     judge_size,
+    judge_together,
     table_problems,
 )
 from pluralis.auditing.verdict import Finding
@@ -40,16 +40,15 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
 
 def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
     rows, info = tables["microdata"], info_of(manifest, "microdata")
-    beside = [*info.names("sensitive"), *info.names("plain")] if manifest.parameters.get("linked", True) else []
-    findings = []
-    for claim in manifest.claims:
-        if claim.k is not None:
-            findings.append(judge_size(claim, rows, [GROUP]))
-        else:
-            known = [name for name in beside if name != claim.attribute]
-            secrets = Secrets(rows, known) if claim.attribute in rows.columns else None
-            findings.append(judge_diversity(claim, manifest, secrets))
-    return findings
+    beside = [*info.names("sensitive"), *info.names("plain")] if manifest.parameters.linked else []
+    shown = set(rows.columns)
+
+    def values_of(attribute: str) -> SensitiveValues | None:
+        known = [name for name in beside if name != attribute]
+        return SensitiveValues(rows, known) if attribute in shown else None
+
+    judged = iter(judge_together([claim for claim in manifest.claims if claim.k is None], manifest, values_of))
+    return [next(judged) if claim.k is None else judge_size(claim, rows, [GROUP]) for claim in manifest.claims]
 
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:

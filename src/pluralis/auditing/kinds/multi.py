@@ -1,8 +1,9 @@
 """Judging `multi` releases: several tables of the same people, each with its own attributes and its own groups.
 
 Whether a rule holds depends on how the tables share attributes (normal_form.py, with the argument), and on how common
-a value is where the rule is kept: in the groups of its guardian, or, where the secret cannot be reached from what is
-known, in its whole column. Where it is neither guarded nor out of reach, the audit refuses it and names the path.
+a value is where the rule is kept: in the groups of its guardian, or, where the sensitive attribute cannot be reached
+from what is known, in its whole column. Where it is neither guarded nor out of reach, the audit refuses it and names
+the path.
 
 `t<i>` holds a part that protects nothing, or one in the form of a `generalized` release; `t<i>_quasi` and
 `t<i>_sensitive` hold one in the form of a `bucketized` release.
@@ -10,21 +11,21 @@ known, in its whole column. Where it is neither guarded nor out of reach, the au
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import polars as pl
 
-from pluralis.auditing.belonging import belonging, told_by
+from pluralis.auditing.belonging import belonging, group_values
 from pluralis.auditing.coverage import coverage
 from pluralis.auditing.judging import (
-    Secrets,
+    SensitiveValues,
     Tables,
     alike_in_groups,
     group_sizes,
     info_of,
-    judge_diversity,
+    judge_together,
     sensitive_names,
     table_problems,
     value_problems,
@@ -35,7 +36,7 @@ from pluralis.auditing.verdict import Finding
 from pluralis.policy.rules import Dependency, Rule
 from pluralis.release.manifest import Claim, Manifest, TableInfo
 from pluralis.release.release import GROUP
-from pluralis.table.dictionaries import spelled_out_table
+from pluralis.table.dictionaries import decode_table
 
 COUNT = "count"
 
@@ -66,9 +67,9 @@ def _column_problems(info: TableInfo, protected: list[str]) -> Iterator[str]:
     """Columns that are not called what they hold, or that show something else than values."""
     own = {"group": GROUP, "count": COUNT}
     for column in info.columns:
-        secret = column.role == "sensitive" or column.name in protected
+        is_protected = column.role == "sensitive" or column.name in protected
         called = column.name == own.get(column.role, column.attribute or column.name)
-        if not called or column.sets or (secret and column.name in own.values()):
+        if not called or column.sets or (is_protected and column.name in own.values()):
             yield f"{info.name}: it cannot have the column {column.name!r}."
         if column.role == "quasi" and not column.exact and not info.named("sensitive"):
             yield f"{info.name}: the column {column.name!r} holds labels, though nothing stands beside it."
@@ -108,7 +109,7 @@ def _counts(info: TableInfo, tables: Tables, names: list[str]) -> pl.DataFrame:
     """How many people have each combination of values."""
     people = pl.col(COUNT).sum() if info.named("count") else pl.len()
     counts = tables[info.name].group_by(names).agg(people.cast(pl.Int64).alias("\0people"))
-    return spelled_out_table(counts).sort(names)
+    return decode_table(counts).sort(names)
 
 
 def _rule_problems(manifest: Manifest) -> Iterator[str]:
@@ -117,8 +118,8 @@ def _rule_problems(manifest: Manifest) -> Iterator[str]:
         yield "a multi release claims its rules and nothing else."
         return
     try:
-        in_force = [Rule.parse(text) for text in _texts(manifest, "rules")]
-        for text in _texts(manifest, "dependencies"):
+        in_force = [Rule.parse(text) for text in manifest.parameters.rules]
+        for text in manifest.parameters.dependencies:
             Dependency.parse(text)
     except ValueError as error:
         yield f"parameters: {error}"
@@ -127,18 +128,18 @@ def _rule_problems(manifest: Manifest) -> Iterator[str]:
         yield "the claims are not the rules of the parameters."
 
 
-def _texts(manifest: Manifest, name: str) -> list[str]:
-    texts = manifest.parameters.get(name, [])
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{name} is not a list of text.")
-    return texts
-
-
 def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
     parts = _parts(manifest)
     standings = normal_form([_rule(claim) for claim in manifest.claims], parts)
-    findings = [_judged(*pair, manifest, tables) for pair in zip(manifest.claims, standings, strict=True)]
-    return [*findings, _knowing_all_others(manifest, parts)]
+    alike: dict[tuple[str, str], list[int]] = {}  # the same attribute in the same groups is counted once
+    for i, (claim, standing) in enumerate(zip(manifest.claims, standings, strict=True)):
+        guardian = standing.guardian.name if standing.holds and standing.guardian is not None else ""
+        alike.setdefault((guardian, claim.attribute or ""), []).append(i)
+    findings: dict[int, Finding] = {}
+    for (guardian, attribute), places in alike.items():
+        asked = [(manifest.claims[i], standings[i]) for i in places]
+        findings |= dict(zip(places, _judged(asked, guardian, attribute, manifest, tables), strict=True))
+    return [*(findings[i] for i in range(len(standings))), _knowing_all_others(manifest, parts)]
 
 
 def _parts(manifest: Manifest) -> list[Part]:
@@ -149,7 +150,7 @@ def _parts(manifest: Manifest) -> list[Part]:
         hidden = frozenset(column.name for column in columns if column.role == "sensitive")
         shown = frozenset(column.name for column in columns if column.role == "quasi")
         parts.append(Part(names[0].removesuffix("_quasi"), shown | hidden, hidden))
-    return [*parts, *(known(Dependency.parse(text)) for text in _texts(manifest, "dependencies"))]
+    return [*parts, *(known(Dependency.parse(text)) for text in manifest.parameters.dependencies)]
 
 
 def _rule(claim: Claim) -> Rule:
@@ -158,35 +159,40 @@ def _rule(claim: Claim) -> Rule:
     return Rule(knows=tuple(sorted({*claim.adversary})), protects=claim.attribute, l=claim.l)
 
 
-def _judged(claim: Claim, standing: Standing, manifest: Manifest, tables: Tables) -> Finding:
-    """A claim by the groups of its guardian, or by the whole column, if it is kept by the form of the tables."""
-    assert claim.attribute is not None
-    if not standing.holds:
-        return Finding(claim.rule, False, note=standing.why)
-    if standing.guardian is not None:
-        name = standing.guardian.name
-        finding = judge_diversity(claim, manifest, _in_groups(name, tables))
-        return replace(finding, witness=f"{name}, {finding.witness}", note=standing.why)
-    column = _whole_column(claim.attribute, manifest, tables)
-    if column is None:
-        why = f"{standing.why}, but how common its values are cannot be told from labels"
-        return Finding(claim.rule, False, note=why)
-    return replace(judge_diversity(claim, manifest, column), witness="the whole column", note=standing.why)
+def _judged(
+    asked: Sequence[tuple[Claim, Standing]], guardian: str, attribute: str, manifest: Manifest, tables: Tables
+) -> Iterator[Finding]:
+    """Claims by the groups of their guardian, or by the whole column, if they are kept by the form of the tables."""
+    kept = [claim for claim, standing in asked if standing.holds]
+    values = None
+    if kept:
+        values = _in_groups(guardian, tables) if guardian else _whole_column(attribute, manifest, tables)
+    measured = iter(judge_together(kept, manifest, lambda _: values) if values is not None else [])
+    for claim, standing in asked:
+        if not standing.holds:
+            yield Finding(claim.rule, False, note=standing.why)
+        elif values is None:
+            why = f"{standing.why}, but how common its values are cannot be told from labels"
+            yield Finding(claim.rule, False, note=why)
+        else:
+            finding = next(measured)
+            where = f"{guardian}, {finding.witness}" if guardian else "the whole column"
+            yield replace(finding, witness=where, note=standing.why)
 
 
-def _in_groups(part: str, tables: Tables) -> Secrets:
+def _in_groups(part: str, tables: Tables) -> SensitiveValues:
     """The sensitive values of the groups of a part."""
     counted = tables.get(f"{part}_sensitive")
-    return Secrets(tables[part], []) if counted is None else Secrets(counted, [], COUNT)
+    return SensitiveValues(tables[part], []) if counted is None else SensitiveValues(counted, [], COUNT)
 
 
-def _whole_column(attribute: str, manifest: Manifest, tables: Tables) -> Secrets | None:
+def _whole_column(attribute: str, manifest: Manifest, tables: Tables) -> SensitiveValues | None:
     """All values of an attribute as one group, from a table that shows values and not labels."""
     for info in manifest.tables:
         if attribute in _values(info):
             people = info.names("count")
             rows = tables[info.name].select(attribute, *people).with_columns(pl.lit(0).alias(GROUP))
-            return Secrets(rows, [], *people)
+            return SensitiveValues(rows, [], *people)
     return None
 
 
@@ -194,9 +200,7 @@ def _knowing_all_others(manifest: Manifest, parts: list[Part]) -> Finding:
     """The strongest adversary, of whom nothing is promised: each rule is kept on its own, and not their union."""
     every = frozenset[str]().union(*(part.attributes for part in parts))
     names = sensitive_names(manifest)
-    rules = [
-        Rule(knows=tuple(sorted(every - {name})), protects=name, l=manifest.parameters["l"][name]) for name in names
-    ]
+    rules = [Rule(knows=tuple(sorted(every - {name})), protects=name, l=manifest.parameters.l[name]) for name in names]
     open_to = [standing.rule.protects for standing in normal_form(rules, parts) if not standing.holds]
     return Finding(
         "the tables keep each protected attribute also from whoever knows all others, in this share of them",
@@ -213,17 +217,17 @@ def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[
     for info in manifest.tables:
         if info.named("quasi") and info.named("sensitive"):
             alone = manifest.model_copy(update={"tables": (info.model_copy(update={"name": "microdata"}),)})
-            people, *found = coverage(alone, {"microdata": tables[info.name]}, original)
+            people, *compared = coverage(alone, {"microdata": tables[info.name]}, original)
         else:
-            people, *found = projections(manifest.model_copy(update={"tables": (info,)}), tables, original)
+            people, *compared = projections(manifest.model_copy(update={"tables": (info,)}), tables, original)
         findings = findings or [people]
-        findings += [_naming(info.name, finding) for finding in found]
+        findings += [_naming(info.name, finding) for finding in compared]
     for names in _tables_of_parts(manifest):
         if len(names) > 1:
-            rows, secrets = names
-            told = told_by(GROUP, info_of(manifest, secrets), tables[secrets])
-            found = [belonging(info_of(manifest, rows), tables[rows], told, manifest, original)]
-            findings += [_naming(secrets, finding) for finding in found]
+            rows, counts = names
+            published = group_values(GROUP, info_of(manifest, counts), tables[counts])
+            compared = [belonging(info_of(manifest, rows), tables[rows], published, manifest, original)]
+            findings += [_naming(counts, finding) for finding in compared]
     return findings
 
 

@@ -1,4 +1,4 @@
-"""Judging `sliced` releases: generalised rows with a group in each slice of the sensitive columns.
+"""Judging `sliced` releases: generalized rows with a group in each slice of the sensitive columns.
 
 In each slice a value's probability is its share of the group (see bucketized.py). Knowing a value of another slice
 tells which rows of the same labels a person's may be, and each of them is in a group that keeps 1/l, so a mixture of
@@ -13,21 +13,21 @@ from dataclasses import replace
 
 import polars as pl
 
-from pluralis.auditing.belonging import belonging, told_by
+from pluralis.auditing.belonging import belonging, group_values
 from pluralis.auditing.judging import (
-    Secrets,
+    SensitiveValues,
     Tables,
     group_sizes,
     info_of,
-    judge_diversity,
     judge_size,
-    secrets_in,
+    judge_together,
+    sensitive_values,
     table_problems,
     value_problems,
 )
 from pluralis.auditing.projection import projections
 from pluralis.auditing.verdict import Finding
-from pluralis.release.manifest import Claim, Manifest
+from pluralis.release.manifest import Manifest
 
 
 def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
@@ -47,15 +47,22 @@ def problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
 
 def judge(manifest: Manifest, tables: Tables) -> list[Finding]:
     quasi = tables["quasi"]
-    findings = [_everyone_in_a_group(manifest, quasi)]
-    for claim in manifest.claims:
-        if claim.k is not None:
-            findings.append(judge_size(claim, quasi, info_of(manifest, "quasi").names("quasi")))
-        else:
-            name, secrets = _secrets(claim, manifest, tables)
-            finding = judge_diversity(claim, manifest, secrets)
-            findings.append(replace(finding, witness=f"{name}, {finding.witness}"))
-    return findings
+    labels = info_of(manifest, "quasi").names("quasi")
+    slice_of = {name: table for table in _slices(manifest) for name in _attributes(manifest, tables, table)}
+    of_slice = {name: sensitive_values(info_of(manifest, name), tables[name]) for name in {*slice_of.values()}}
+
+    def values_of(attribute: str) -> SensitiveValues | None:
+        return of_slice[slice_of[attribute]](attribute) if attribute in slice_of else None
+
+    about = [claim for claim in manifest.claims if claim.k is None]
+    judged = (
+        replace(finding, witness=f"{slice_of[claim.attribute or '']}, {finding.witness}")
+        for claim, finding in zip(about, judge_together(about, manifest, values_of), strict=True)
+    )
+    return [
+        _everyone_in_a_group(manifest, quasi),
+        *(next(judged) if claim.k is None else judge_size(claim, quasi, labels) for claim in manifest.claims),
+    ]
 
 
 def _everyone_in_a_group(manifest: Manifest, quasi: pl.DataFrame) -> Finding:
@@ -73,13 +80,12 @@ def _everyone_in_a_group(manifest: Manifest, quasi: pl.DataFrame) -> Finding:
     )
 
 
-def _secrets(claim: Claim, manifest: Manifest, tables: Tables) -> tuple[str, Secrets | None]:
-    """The slice that tells of an attribute, and what it tells."""
-    for name in _slices(manifest):
-        found = secrets_in(info_of(manifest, name), tables[name], claim.attribute or "")
-        if found is not None:
-            return name, found
-    return "", None
+def _attributes(manifest: Manifest, tables: Tables, table: str) -> list[str]:
+    """The sensitive attributes that a slice tells of."""
+    info = info_of(manifest, table)
+    if info.named("attribute"):
+        return tables[table]["attribute"].unique().cast(pl.String).to_list()
+    return info.names("sensitive")
 
 
 def _slices(manifest: Manifest) -> dict[str, str]:
@@ -90,6 +96,6 @@ def _slices(manifest: Manifest) -> dict[str, str]:
 
 def compare(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> list[Finding]:
     slices = _slices(manifest).items()
-    told = [one for name, group in slices for one in told_by(group, info_of(manifest, name), tables[name])]
-    belongs = belonging(info_of(manifest, "quasi"), tables["quasi"], told, manifest, original)
+    published = [one for name, group in slices for one in group_values(group, info_of(manifest, name), tables[name])]
+    belongs = belonging(info_of(manifest, "quasi"), tables["quasi"], published, manifest, original)
     return [*projections(manifest, tables, original), belongs]

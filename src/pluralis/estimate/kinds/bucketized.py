@@ -11,7 +11,7 @@ from functools import cache
 
 import polars as pl
 
-from pluralis.estimate.group_counts import Block, Coded, Grouped, block, numbered
+from pluralis.estimate.group_counts import Block, CodedColumns, Grouped, block, number_groups
 from pluralis.kernels.expect import HANDED_OUT
 from pluralis.release.attributes import attributes_of
 from pluralis.release.release import GROUP, Release
@@ -20,16 +20,16 @@ from pluralis.release.release import GROUP, Release
 def prepare(release: Release) -> Grouped:
     quasi, sensitive, infos = release.tables["quasi"], release.tables["sensitive"], attributes_of(release)
     own = [column.name for column in release.info("quasi").columns if column.role in ("quasi", "plain")]
-    rows = Coded.of({name: quasi[name] for name in own}, infos)
+    rows = CodedColumns.from_series({name: quasi[name] for name in own}, infos)
     beside = release.info("sensitive").names("sensitive")
-    groups, _ = numbered(rows, quasi[GROUP], [])
+    groups, _ = number_groups(rows, quasi[GROUP], [])
 
     @cache
     def of_attributes(*names: str) -> Block:
-        held = sensitive if beside else sensitive.filter(pl.col("attribute") == names[0]).rename({"value": names[0]})
-        _, (of_entry,) = numbered(rows, quasi[GROUP], [held[GROUP]])
-        values = Coded.of({name: held[name] for name in names}, infos)
-        return block(groups, of_entry, values, held["count"].to_numpy(), HANDED_OUT)
+        entries = sensitive if beside else sensitive.filter(pl.col("attribute") == names[0]).rename({"value": names[0]})
+        _, (of_entry,) = number_groups(rows, quasi[GROUP], [entries[GROUP]])
+        values = CodedColumns.from_series({name: entries[name] for name in names}, infos)
+        return block(groups, of_entry, values, entries["count"].to_numpy(), HANDED_OUT)
 
     def blocks(names: tuple[str, ...]) -> Sequence[Block]:
         if beside:

@@ -5,7 +5,7 @@ row's set is 1 on average if the row's true value is as asked, and 0 if not (add
 rows is then right on average: unbiased, so that a small count may come out below 0. What a row adds varies by what
 was drawn for it alone, by an amount that depends on its value; the sum of those variances is counted in the same way.
 
-Conditions on quasi attributes only are exact. Of two sensitive attributes, drawn on their own, the numbers of a row are
+Conditions on quasi-identifiers are exact. Of two sensitive attributes, drawn on their own, the numbers of a row are
 multiplied: that is 1 on average where both are as asked.
 """
 
@@ -20,13 +20,13 @@ import numpy.typing as npt
 
 from pluralis.errors import QueryError, ReleaseError
 from pluralis.estimate.conditions import Condition
-from pluralis.estimate.group_counts import Coded
-from pluralis.estimate.label_distribution import Column, coded
+from pluralis.estimate.group_counts import CodedColumns
+from pluralis.estimate.label_distribution import Column, codes_and_column
 from pluralis.estimate.result import Estimate, interval
 from pluralis.estimate.truth_table import Axis, asked_by
 from pluralis.grouping.addition import Design, Reals, likeliest
-from pluralis.kernels.score import CERTAIN, POSSIBLE, Cells, cells_of, count_members
-from pluralis.release.attributes import attributes_of, holds_bins
+from pluralis.kernels.score import CERTAIN, POSSIBLE, RowCells, cells_of, count_members
+from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import MANIFEST, ColumnInfo
 from pluralis.release.release import Release
 
@@ -48,6 +48,10 @@ class Drawn:
         """[class, value]: how likely a row with the value is in the class: 0 or 1, but for values in bins."""
         return self.values.spread(axis).odds[:, self.place]
 
+    def possible(self, axis: Axis) -> npt.NDArray[np.bool_]:
+        """[class, value]: whether a row with the value can be in the class."""
+        return self.values.spread(axis).possible[:, self.place] > 0
+
 
 def prepare(release: Release) -> Candidates:
     info, rows, infos = release.info("microdata"), release.tables["microdata"], attributes_of(release)
@@ -55,18 +59,18 @@ def prepare(release: Release) -> Candidates:
     drawn = {}
     for name in info.names("sensitive"):
         design = _stated(release, name)
-        place, values = coded(design.series, infos[name])
+        place, values = codes_and_column(design.series, infos[name])
         sets = design.codes(rows[name])
         design.require_possible(design.packed(sets))
         drawn[name] = Drawn(sets, design, values, place)
-    return Candidates(Coded.of({name: rows[name] for name in own}, infos), rows.height, infos, drawn)
+    return Candidates(CodedColumns.from_series({name: rows[name] for name in own}, infos), rows.height, infos, drawn)
 
 
 def _stated(release: Release, name: str) -> Design:
     """How the manifest says that sets were drawn."""
-    said, ls = (release.manifest.parameters.get(key) for key in ("addition", "l"))
+    parameters = release.manifest.parameters
     try:
-        return Design.of(*(of.get(name) if isinstance(of, dict) else None for of in (said, ls)))
+        return Design.from_dict(parameters.addition[name].to_dict(), parameters.l[name])
     except ReleaseError as error:
         raise ReleaseError(f"{MANIFEST}, {name}: {error} The release is damaged; ask for it again.") from None
 
@@ -75,7 +79,7 @@ def _stated(release: Release, name: str) -> Design:
 class Candidates:
     """An estimator."""
 
-    rows: Coded
+    rows: CodedColumns
     count_of_rows: int
     infos: Mapping[str, ColumnInfo]
     drawn: Mapping[str, Drawn]
@@ -91,19 +95,19 @@ class Candidates:
             count = 0 if asked is not None and not asked.constant else self.count_of_rows
             return interval(count, 0.0, confidence, "exact", count, count)
         own = [axis.attribute for axis in asked.axes if axis.attribute in self.rows.columns]
-        secret = [axis.attribute for axis in asked.axes if axis.attribute in self.drawn]
-        asked = asked.ordered([*own, *secret])
+        sensitive = [axis.attribute for axis in asked.axes if axis.attribute in self.drawn]
+        asked = asked.ordered([*own, *sensitive])
         cells, truth = self._cells(asked.axes[: len(own)]), asked.truth.reshape(-1, *asked.truth.shape[len(own) :])
-        if not secret:
+        if not sensitive:
             count = int(truth[cells_of(cells, self.count_of_rows)].sum())
             return interval(count, 0.0, confidence, "exact", count, count)
         axes = asked.axes[len(own) :]
-        of = self._of_one if len(secret) == 1 else self._of_several
-        value, variance, least, most = of(cells, truth, axes)
+        estimate = self._of_one if len(sensitive) == 1 else self._of_several
+        value, variance, least, most = estimate(cells, truth, axes)
         if least == most and abs(value - least) < 1e-9:  # else it stays unbiased, so that sums of such values are
             return interval(least, 0.0, confidence, "exact", least, most)
-        variance *= max(self.drawn[name].design.effect for name in secret)
-        even = any(holds_bins(self.infos[axis.attribute]) and axis.named for axis in axes)
+        variance *= max(self.drawn[name].design.effect for name in sensitive)
+        even = any(axis.lines and axis.named for axis in axes)
         return interval(value, variance, confidence, "uniform-within-group" if even else "sampling", least, most)
 
     def likeliest(self, attribute: str, where: Condition | None) -> Reals:
@@ -112,7 +116,7 @@ class Candidates:
         drawn, kept = self.drawn[attribute], np.ones(self.count_of_rows, np.bool_)
         if asked is not None and asked.constant is None:
             if not {axis.attribute for axis in asked.axes} <= set(self.rows.columns):
-                raise QueryError("The likeliest counts are found where only quasi attributes are asked about.")
+                raise QueryError("The likeliest counts are found where only quasi-identifiers are asked about.")
             kept = asked.truth.ravel()[cells_of(self._cells(asked.axes), self.count_of_rows)]
         elif asked is not None and not asked.constant:
             kept[:] = False
@@ -121,36 +125,45 @@ class Candidates:
         even = np.full(drawn.design.m, 1 / drawn.design.m)
         return likeliest(drawn.sets[kept], drawn.design.weight, even) * int(kept.sum())
 
-    def _cells(self, axes: Sequence[Axis]) -> Cells:
+    def _cells(self, axes: Sequence[Axis]) -> RowCells:
         """Which combination of classes of their own attributes rows are in."""
         stride, places, lines = 1, [], []
         for axis in reversed(axes):
-            places.append(self.rows.columns[axis.attribute].spread(axis).odds.argmax(axis=0) * stride)
+            odds, possible = self.rows.columns[axis.attribute].spread(axis)
+            if (possible.sum(axis=0) > 1).any():
+                raise QueryError(
+                    f"{axis.attribute!r} is published in bands, and beside sets of values these are not divided. Ask "
+                    "for whole bands: >= where one begins, < where one ends."
+                )
+            places.append(odds.argmax(axis=0) * stride)
             lines.append(self.rows.line_of[axis.attribute])
             stride *= axis.classes
         sizes = [place.size for place in places]
         starts = np.cumsum([0, *sizes])[:-1].astype(np.int64)
         flat = np.concatenate([np.empty(0, np.int64), *places]).astype(np.int32)
-        return Cells(self.rows.codes, np.array(lines, np.int64), starts, flat)
+        return RowCells(self.rows.codes, np.array(lines, np.int64), starts, flat)
 
-    def _of_one(self, cells: Cells, truth: npt.NDArray[np.bool_], axes: Sequence[Axis]) -> Sums:
+    def _of_one(self, cells: RowCells, truth: npt.NDArray[np.bool_], axes: Sequence[Axis]) -> Sums:
         drawn = self.drawn[axes[0].attribute]
         wanted = truth.astype(np.float64) @ drawn.wanted(axes[0])
-        scores = np.array([drawn.design.scores(of) for of in wanted])
+        scores = np.array([drawn.design.scores(weights) for weights in wanted])
         spreads = np.array(
             [
-                drawn.design.scores(drawn.design.squares(c) - 2 * of**2 + of)
-                for c, of in zip(scores, wanted, strict=True)
+                drawn.design.scores(drawn.design.squares(c) - 2 * weights**2 + weights)
+                for c, weights in zip(scores, wanted, strict=True)
             ]
         )
-        flags = (POSSIBLE * (wanted > 0) + CERTAIN * (wanted >= 1)).astype(np.uint8)
+        possible = drawn.possible(axes[0])
+        can, can_fail = truth @ possible, ~truth @ possible
+        flags = (POSSIBLE * can + CERTAIN * (can & ~can_fail)).astype(np.uint8)
         seen, least, most = count_members(cells, drawn.sets, truth.any(axis=1), flags)
         return float((seen * scores).sum()), float((seen * spreads).sum()), least, most
 
-    def _of_several(self, cells: Cells, truth: npt.NDArray[np.bool_], axes: Sequence[Axis]) -> Sums:
+    def _of_several(self, cells: RowCells, truth: npt.NDArray[np.bool_], axes: Sequence[Axis]) -> Sums:
         """Products of what the sets of several attributes say, for each combination of classes that is asked."""
         drawn = [self.drawn[axis.attribute] for axis in axes]
         wanted = [d.wanted(axis) for d, axis in zip(drawn, axes, strict=True)]
+        possible = [d.possible(axis) for d, axis in zip(drawn, axes, strict=True)]
         cell = cells_of(cells, self.count_of_rows)
         value = variance = 0.0
         least = most = 0
@@ -159,21 +172,21 @@ class Candidates:
             asked = list(zip(*(places.tolist() for places in np.nonzero(truth[t])), strict=True))
             if len(asked) > MOST:
                 raise QueryError(
-                    f"The condition asks about {len(asked)} combinations of secrets. Ask in several queries."
+                    f"The condition asks about {len(asked)} combinations of sensitive values. Ask in several queries."
                 )
             sets = [d.sets[rows] for d in drawn]
-            scores = [[d.design.scores(of) for of in wants] for d, wants in zip(drawn, wanted, strict=True)]
-            sums = [[of[s].sum(axis=1) for of in each] for each, s in zip(scores, sets, strict=True)]
-            mine = sum(np.prod([sums[a][k] for a, k in enumerate(combo)], axis=0) for combo in asked)
-            value += float(np.sum(mine))
+            scores = [[d.design.scores(weights) for weights in wants] for d, wants in zip(drawn, wanted, strict=True)]
+            sums = [[score[s].sum(axis=1) for score in each] for each, s in zip(scores, sets, strict=True)]
+            products = sum(np.prod([sums[a][k] for a, k in enumerate(combo)], axis=0) for combo in asked)
+            value += float(np.sum(products))
             for one, two in product(asked, repeat=2):
                 crossed = [
                     d.design.scores(_crossed(d.design, scores[a][one[a]], scores[a][two[a]]))[s].sum(axis=1)
                     for a, (d, s) in enumerate(zip(drawn, sets, strict=True))
                 ]
                 variance += float(np.prod(crossed, axis=0).sum())
-            variance -= float(np.sum(mine))
-            least_of, most_of = _certain(truth[t], wanted, sets)
+            variance -= float(np.sum(products))
+            least_of, most_of = _certain(truth[t], possible, sets)
             least, most = least + least_of, most + most_of
         return value, variance, least, most
 
@@ -186,16 +199,16 @@ def _crossed(design: Design, one: Reals, two: Reals) -> Reals:
 
 
 def _certain(
-    truth: npt.NDArray[np.bool_], wanted: Sequence[Reals], sets: Sequence[npt.NDArray[np.int32]]
+    truth: npt.NDArray[np.bool_], possible: Sequence[npt.NDArray[np.bool_]], sets: Sequence[npt.NDArray[np.int32]]
 ) -> tuple[int, int]:
     """Rows of which the condition is true whatever members of their sets are, and of which it can be."""
-    classes = [[(of[s] > 0).any(axis=1) for of in wants] for wants, s in zip(wanted, sets, strict=True)]
+    classes = [[flags[s].any(axis=1) for flags in can] for can, s in zip(possible, sets, strict=True)]
     rows = len(sets[0])
     can, cannot = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     for combo in product(*(range(size) for size in truth.shape)):
-        possible = np.logical_and.reduce([classes[a][k] for a, k in enumerate(combo)])
+        holds = np.logical_and.reduce([classes[a][k] for a, k in enumerate(combo)])
         if truth[combo]:
-            can |= possible
+            can |= holds
         else:
-            cannot |= possible
+            cannot |= holds
     return int((can & ~cannot).sum()), int(can.sum())

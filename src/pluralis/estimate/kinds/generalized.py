@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from pluralis.estimate.group_counts import Block, Coded, Grouped, block, numbered
+from pluralis.estimate.group_counts import Block, CodedColumns, Grouped, block, number_groups
 from pluralis.kernels.expect import HANDED_OUT
 from pluralis.release.attributes import attributes_of
 from pluralis.release.release import GROUP, Release
@@ -18,14 +18,14 @@ from pluralis.release.release import GROUP, Release
 
 def prepare(release: Release) -> Grouped:
     table, infos = release.tables["microdata"], attributes_of(release)
-    secrets = [] if release.manifest.parameters.get("linked", True) else release.info("microdata").names("sensitive")
-    own = {name: table[name] for name in infos if name not in secrets}
-    rows = Coded.of(own, infos)
-    groups, (of_row,) = numbered(rows, table[GROUP], [table[GROUP]])
+    sensitive = [] if release.manifest.parameters.linked else release.info("microdata").names("sensitive")
+    own = {name: table[name] for name in infos if name not in sensitive}
+    rows = CodedColumns.from_series(own, infos)
+    groups, (of_row,) = number_groups(rows, table[GROUP], [table[GROUP]])
 
     @cache
     def of_attribute(name: str) -> Block:
-        values = Coded.of({name: table[name]}, infos)
+        values = CodedColumns.from_series({name: table[name]}, infos)
         return block(groups, of_row, values, np.ones(table.height), HANDED_OUT)
 
     return Grouped(rows, table.height, infos, lambda names: [of_attribute(name) for name in names])

@@ -35,10 +35,10 @@ import numpy.typing as npt
 
 from pluralis.errors import QueryError
 from pluralis.estimate.conditions import Condition
-from pluralis.estimate.group_counts import Coded, Grouped, Sums
+from pluralis.estimate.group_counts import CodedColumns, Grouped, Sums
 from pluralis.estimate.kinds import bucketized, generalized
 from pluralis.estimate.label_distribution import Codes, Spread
-from pluralis.estimate.message_passing import Held, Message, beside, is_soft, passed
+from pluralis.estimate.message_passing import Answer, Message, beside, is_soft, passed
 from pluralis.estimate.result import Estimate, interval
 from pluralis.estimate.table_tree import Floats, Forest, Node, forest_for
 from pluralis.estimate.tree_nodes import nodes_of
@@ -72,7 +72,7 @@ class Multi:
 
     @cached_property
     def _whole(self) -> Forest | None:
-        return Forest.of(self.nodes)
+        return Forest.from_nodes(self.nodes)
 
     def forest(self, names: frozenset[str]) -> Forest:
         """The tree to ask about some attributes."""
@@ -91,12 +91,12 @@ class Multi:
 
     def alone(self, names: frozenset[str]) -> Subtable | None:
         """The subtable that tells of some attributes by itself, as they are if there is one."""
-        told = [part for part in self.subtables if names <= self._told[part.name]]
+        parts = [part for part in self.subtables if names <= self._countable[part.name]]
         order = {PLAIN: 0, "bucketized": 1, "generalized": 2}
-        return min(told, key=lambda part: (order[part.kind], len(part.attributes)), default=None)
+        return min(parts, key=lambda part: (order[part.kind], len(part.attributes)), default=None)
 
     @cached_property
-    def _told(self) -> dict[str, frozenset[str]]:
+    def _countable(self) -> dict[str, frozenset[str]]:
         """What can be asked of each subtable alone: all but sets of bins, which have no numbers."""
         own = {part.name: attributes_of(part.release) for part in self.subtables}
         bins = {name for name, info in self.infos.items() if holds_bins(info)}
@@ -144,7 +144,9 @@ class Multi:
         names = [[axis.attribute for axis in asked.axes if teller[axis.attribute] is node] for node in nodes]
         ordered = asked.ordered([name for some in names for name in some])
         axes = {axis.attribute: axis for axis in ordered.axes}
-        questions = [Question.of(node, [axes[name] for name in some]) for node, some in zip(nodes, names, strict=True)]
+        questions = [
+            Question.from_axes(node, [axes[name] for name in some]) for node, some in zip(nodes, names, strict=True)
+        ]
         truth = ordered.truth.reshape([question.combinations for question in questions])
         inside, outside = boxes(truth), boxes(~truth)
         if inside is None and outside is None:
@@ -153,12 +155,12 @@ class Multi:
                 "queries, with AND between attributes of different tables."
             )
         n = self.count_of_rows
-        found = [] if inside is None else [self._summed(inside, forest, questions)]
+        estimates = [] if inside is None else [self._summed(inside, forest, questions)]
         if outside is not None and (inside is None or len(inside) > 1):
             expected, variance, least, most = self._summed(outside, forest, questions)
-            found.append((n - expected, variance, n - most, n - least))
-        expected, variance, _, _ = min(found, key=lambda sums: sums[1])
-        return expected, variance, max(sums[2] for sums in found), min(sums[3] for sums in found)
+            estimates.append((n - expected, variance, n - most, n - least))
+        expected, variance, _, _ = min(estimates, key=lambda sums: sums[1])
+        return expected, variance, max(sums[2] for sums in estimates), min(sums[3] for sums in estimates)
 
     def _summed(self, products: Sequence[Sequence[Flags]], forest: Forest, questions: Sequence[Question]) -> Sums:
         """Of disjoint products together."""
@@ -168,13 +170,13 @@ class Multi:
         return expected, deviation**2, int(least), int(min(most, self.count_of_rows))
 
     def _in_box(self, box: Sequence[Flags], forest: Forest, questions: Sequence[Question]) -> Sums:
-        held = {q.node: q.answered(allowed) for q, allowed in zip(questions, box, strict=True) if not allowed.all()}
+        answers = {q.node: q.answered(allowed) for q, allowed in zip(questions, box, strict=True) if not allowed.all()}
         n = float(self.count_of_rows)
         whole = Message(np.array([n]), np.zeros(1), np.array([n]), np.array([n]))
         exactly = True
-        for root in forest.rooted(frozenset(held)):
+        for root in forest.rooted(frozenset(answers)):
             exactly = exactly and not is_soft(root)
-            one = passed(root, held)
+            one = passed(root, answers)
             whole = beside(whole, one, n)
         if not exactly:
             least, most = self._one_by_one(box, questions)
@@ -195,7 +197,9 @@ class Multi:
 
 def _plain(release: Release) -> Grouped:
     rows, infos = release.tables[ROWS], attributes_of(release)
-    return Grouped(Coded.of({name: rows[name] for name in infos}, infos), rows.height, infos, lambda names: ())
+    return Grouped(
+        CodedColumns.from_series({name: rows[name] for name in infos}, infos), rows.height, infos, lambda names: ()
+    )
 
 
 def boxes(truth: Flags) -> list[list[Flags]] | None:
@@ -210,14 +214,14 @@ def boxes(truth: Flags) -> list[list[Flags]] | None:
         return [[truth]]
     slices = [merge_equal(truth, axis)[1] for axis in range(truth.ndim)]
     axis = min(range(truth.ndim), key=lambda i: (int(slices[i].max()), i))
-    found: list[list[Flags]] = []
+    products: list[list[Flags]] = []
     for number in range(int(slices[axis].max()) + 1):
         places = slices[axis] == number
         rest = boxes(np.asarray(truth.take(int(np.argmax(places)), axis)))
-        if rest is None or len(found) + len(rest) > MOST_BOXES:
+        if rest is None or len(products) + len(rest) > MOST_BOXES:
             return None
-        found += [[*box[:axis], places, *box[axis:]] for box in rest]
-    return found
+        products += [[*box[:axis], places, *box[axis:]] for box in rest]
+    return products
 
 
 # what is asked of one table ----------------------------------------------------------------------------------------
@@ -232,14 +236,14 @@ class Question:
     spreads: Sequence[Spread]
 
     @classmethod
-    def of(cls, node: Node, axes: Sequence[Axis]) -> Question:
+    def from_axes(cls, node: Node, axes: Sequence[Axis]) -> Question:
         return cls(node, axes, [node.columns[axis.attribute].spread(axis) for axis in axes])
 
     @property
     def combinations(self) -> int:
         return math.prod(axis.classes for axis in self.axes)
 
-    def answered(self, allowed: Flags) -> Held:
+    def answered(self, allowed: Flags) -> Answer:
         """Which lines have an allowed combination of classes."""
         table = allowed.reshape([axis.classes for axis in self.axes])
         lines: Codes | None = None
@@ -252,28 +256,28 @@ class Question:
             lines = lines_with(codes, can) if lines is None else lines_among(lines, codes, can)
         assert lines is not None
         if single and (table.ndim == 1 or _is_product(table)):
-            return Held(lines)
+            return Answer(lines)
         chance = self._contracted(table, lines, [spread.odds for spread in self.spreads])
         possible = [spread.possible.astype(np.float64) for spread in self.spreads]
         can_be = self._contracted(table, lines, possible) > 0
         must = self._contracted(~table, lines, possible) == 0
-        return Held(lines[can_be], np.minimum(chance[can_be], 1.0), must[can_be].astype(np.float64))
+        return Answer(lines[can_be], np.minimum(chance[can_be], 1.0), must[can_be].astype(np.float64))
 
     def _contracted(self, table: Flags, lines: Codes, odds: Sequence[npt.NDArray]) -> Floats:
         """Of each line the sum, over the combinations of a table, of the product of its odds."""
-        found = np.broadcast_to(table.astype(np.float64), (lines.size, *table.shape))
+        contracted = np.broadcast_to(table.astype(np.float64), (lines.size, *table.shape))
         for axis, of_class in zip(self.axes, odds, strict=True):
             weights = of_class[:, self.node.codes[axis.attribute][lines]]
-            found = np.einsum("cl,lc...->l...", weights, found)
-        return np.asarray(found)
+            contracted = np.einsum("cl,lc...->l...", weights, contracted)
+        return np.asarray(contracted)
 
     def certain(self, allowed: Flags) -> tuple[float, float]:
         """How many people must and can have an allowed combination."""
         if self.node.soft:  # lines are parts of people
             return 0.0, float(self.node.weight.sum())
-        held = self.answered(allowed)
-        weight = self.node.weight[held.lines]
-        return float((weight if held.must is None else weight * held.must).sum()), float(weight.sum())
+        answer = self.answered(allowed)
+        weight = self.node.weight[answer.lines]
+        return float((weight if answer.must is None else weight * answer.must).sum()), float(weight.sum())
 
 
 def _is_product(table: Flags) -> bool:

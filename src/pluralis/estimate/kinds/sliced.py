@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from pluralis.estimate.group_counts import Block, Coded, Grouped, Groups, block, numbered
+from pluralis.estimate.group_counts import Block, CodedColumns, Grouped, Groups, block, number_groups
 from pluralis.kernels.expect import HANDED_OUT, UNKNOWN
 from pluralis.release.attributes import attributes_of
 from pluralis.release.release import GROUP, Release
@@ -21,37 +21,37 @@ from pluralis.release.release import GROUP, Release
 def prepare(release: Release) -> Grouped:
     quasi, infos = release.tables["quasi"], attributes_of(release)
     own = [column.name for column in release.info("quasi").columns if column.role in ("quasi", "plain")]
-    rows = Coded.of({name: quasi[name] for name in own}, infos)
+    rows = CodedColumns.from_series({name: quasi[name] for name in own}, infos)
     slices = [info.name for info in release.manifest.tables if info.name.startswith("slice_")]
     slice_of = {name: table for table in slices for name in _attributes(release, table)}
 
     @cache
     def groups_of(table: str) -> Groups:
-        return numbered(rows, quasi[f"group_{table.removeprefix('slice_')}"], [])[0]
+        return number_groups(rows, quasi[f"group_{table.removeprefix('slice_')}"], [])[0]
 
     @cache
     def of_attributes(table: str, *names: str) -> Block:
-        groups, held = groups_of(table), release.tables[table]
+        groups, entries = groups_of(table), release.tables[table]
         if "attribute" in release.info(table).names("attribute"):
-            held = held.filter(pl.col("attribute") == names[0]).rename({"value": names[0]})
-        _, (of_entry,) = numbered(rows, quasi[f"group_{table.removeprefix('slice_')}"], [held[GROUP]])
-        held = held.select(*names, "count")
-        told = np.full(groups.count, HANDED_OUT, np.uint8)
+            entries = entries.filter(pl.col("attribute") == names[0]).rename({"value": names[0]})
+        _, (of_entry,) = number_groups(rows, quasi[f"group_{table.removeprefix('slice_')}"], [entries[GROUP]])
+        entries = entries.select(*names, "count")
+        assignment = np.full(groups.count, HANDED_OUT, np.uint8)
         if groups.count > (int(of_entry.max()) + 1 if of_entry.size else 0):  # rows without a group are the last one
-            told[-1] = UNKNOWN
-            pooled = held.group_by(names).agg(pl.col("count").sum()).sort(names)
-            held = pl.concat([held, pooled.select(held.columns)])
+            assignment[-1] = UNKNOWN
+            pooled = entries.group_by(names).agg(pl.col("count").sum()).sort(names)
+            entries = pl.concat([entries, pooled.select(entries.columns)])
             of_entry = np.append(of_entry, np.full(pooled.height, groups.count - 1))
-        values = Coded.of({name: held[name] for name in names}, infos)
-        return block(groups, of_entry, values, held["count"].to_numpy(), told)
+        values = CodedColumns.from_series({name: entries[name] for name in names}, infos)
+        return block(groups, of_entry, values, entries["count"].to_numpy(), assignment)
 
     def blocks(names: tuple[str, ...]) -> Sequence[Block]:
-        found: dict[tuple[str, ...], None] = {}
+        keys: dict[tuple[str, ...], None] = {}
         for name in names:
             table = slice_of[name]
             beside = release.info(table).names("sensitive")
-            found[(table, *(beside or [name]))] = None
-        return [of_attributes(*key) for key in found]
+            keys[(table, *(beside or [name]))] = None
+        return [of_attributes(*key) for key in keys]
 
     return Grouped(rows, quasi.height, infos, blocks)
 

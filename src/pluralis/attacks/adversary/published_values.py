@@ -1,0 +1,228 @@
+"""Published values: what the tables of a release say of each sensitive attribute, as arrays.
+
+Rows say something of a sensitive attribute through their group: the values that its rows share out, or the values of a
+set (`PublishedValues`); or what an attack makes of each row (`RowShares`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.attacks.adversary.group_values import entry_groups, group_blocks, person_table, value_series
+from pluralis.estimate import estimator_of
+from pluralis.estimate.group_counts import CodedColumns
+from pluralis.estimate.kinds.candidates import Candidates
+from pluralis.kernels.expect import DRAWN
+from pluralis.release.attributes import attributes_of, holds_bins
+from pluralis.release.manifest import ColumnInfo, Manifest
+from pluralis.release.original import comparable, original_values
+from pluralis.release.release import Release
+from pluralis.release.subtables import ROWS, subtables
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedValues:
+    """What one table says of one sensitive attribute.
+
+    Row r of `shown` is in group `group_of[r]`, and the entries of group g stand at `starts[g]` to `starts[g + 1]`:
+    values[code] with a count; `handing` is how each group hands values out, as `told` in kernels.expect.
+    """
+
+    info: ColumnInfo
+    manifest: Manifest
+    shown: pl.DataFrame
+    infos: Mapping[str, ColumnInfo]
+    group_of: Codes
+    starts: Ints
+    code: Codes
+    count: Reals
+    handing: npt.NDArray[np.uint8]
+    values: pl.Series
+    table: str = ""
+
+    @property
+    def attribute(self) -> str:
+        return self.info.name
+
+    @property
+    def quasi(self) -> list[str]:
+        """The columns that rows show and whoever looks for a person may know."""
+        return [name for name in self.shown.columns if self.infos[name].role != "plain"]
+
+    @cached_property
+    def rows(self) -> CodedColumns:
+        """What rows show, as codes."""
+        return CodedColumns.from_series({name: self.shown[name] for name in self.shown.columns}, self.infos)
+
+    @cached_property
+    def entry_group(self) -> Ints:
+        """The group of each entry."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+
+    @cached_property
+    def share(self) -> Reals:
+        """How much of its group each entry is."""
+        shares: Reals = self.count / np.bincount(self.entry_group, self.count, self.starts.size - 1)[self.entry_group]
+        return shares
+
+    @cached_property
+    def group_rows(self) -> Ints:
+        """How many rows each group has."""
+        return np.bincount(self.group_of, minlength=self.starts.size - 1)
+
+    @cached_property
+    def prior(self) -> Reals:
+        """How common each value is in all rows."""
+        rows = self.group_rows[self.entry_group]
+        shares: Reals = np.bincount(self.code, rows * self.share, self.values.len()) / max(1, self.group_of.size)
+        return shares
+
+    @property
+    def squares(self) -> Reals:
+        """For each group how often a value drawn from it is that of a row drawn from it."""
+        entries = pl.DataFrame({"group": self.entry_group, "code": self.code, "share": self.share})
+        entries = entries.group_by("group", "code").agg(pl.col("share").sum())
+        squares = np.bincount(entries["group"].to_numpy(), entries["share"].to_numpy() ** 2, self.starts.size - 1)
+        return np.asarray(squares, np.float64)
+
+    def true_codes(self, original: pl.DataFrame) -> Codes:
+        """The code of everybody's true value; -1 where the table does not have it."""
+        fold = self.attribute not in self.manifest.parameters.case
+        true = comparable(original_values(original, self.info, self.manifest), fold_case=fold)
+        known = comparable(self.values, fold_case=fold).to_frame("value").with_row_index("code")
+        known = known.unique("value", keep="first")
+        if true.dtype != known["value"].dtype:
+            known, true = known.with_columns(pl.col("value").cast(pl.String)), true.cast(pl.String)
+        coded = true.to_frame("value").join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+        return coded["code"].cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)
+
+
+def published_values(release: Release, *, sets: bool = True, merged: bool = True) -> list[PublishedValues]:
+    """All that a release says of its sensitive attributes; without `sets`, only what groups of rows share.
+
+    Where rows have their own values, or several attributes stand side by side, a value may have several entries in a
+    group: they are `merged`, or stand as they are published.
+    """
+    if release.traits.has_subtables:
+        return [
+            replace(published, table=part.name)
+            for part in subtables(release)
+            for published in (
+                published_values(part.release, merged=merged)
+                if part.release.traits.has_groups
+                else _values_as_they_are(part.release)
+            )
+            if sets or part.release.traits.has_groups
+        ]
+    if release.traits.lists_values:
+        return [*_values_of_sets(release)] if sets else []
+    return [*_values_of_groups(release, merged)]
+
+
+def _values_of_groups(release: Release, merged: bool) -> Iterator[PublishedValues]:
+    """Groups and the values that their rows share out."""
+    if release.traits.sensitive_in_rows:  # which of the group's values is a row's own says no more of whoever looks
+        parameters = release.manifest.parameters.model_copy(update={"linked": False})
+        release = Release(release.manifest.model_copy(update={"parameters": parameters}), release.tables)
+    infos, shown = attributes_of(release), _shown_columns(release)
+    for name in release.manifest.parameters.l:
+        if name not in infos or name in shown.columns:
+            continue
+        (block,) = group_blocks(release, (name,))
+        line = block.values.codes[block.values.line_of[name]]
+        entries = pl.DataFrame({"group": entry_groups(block), "code": line, "count": block.counts})
+        if merged and entries.select("group", "code").is_duplicated().any():
+            entries = entries.group_by("group", "code").agg(pl.col("count").sum()).sort("group", "code")
+        yield PublishedValues(
+            info=infos[name],
+            manifest=release.manifest,
+            shown=shown,
+            infos=infos,
+            group_of=block.groups.of_row,
+            starts=np.searchsorted(entries["group"].to_numpy(), np.arange(block.groups.count + 1)).astype(np.int64),
+            code=entries["code"].to_numpy().astype(np.int32),
+            count=entries["count"].to_numpy().astype(np.float64),
+            handing=block.assignment,
+            values=value_series(block.values.columns[name], infos[name]),
+        )
+
+
+def _shown_columns(release: Release) -> pl.DataFrame:
+    """What each row shows as it is, or as a label."""
+    info = person_table(release)
+    return release.tables[info.name].select(c.name for c in info.columns if c.role in ("quasi", "plain"))
+
+
+def _values_of_sets(release: Release) -> Iterator[PublishedValues]:
+    """Rows with sets of their own, whose values are weighed by how common they are in all sets."""
+    estimator = estimator_of(release)
+    assert isinstance(estimator, Candidates)
+    for name, drawn in estimator.drawn.items():
+        design = drawn.design
+        weight = np.maximum(design.shares(drawn.sets), 1 / estimator.count_of_rows) * design.weight
+        info = estimator.infos[name].model_copy(update={"sets": True})
+        yield _values_of_rows(release, info, _shown_columns(release), drawn.sets, weight[drawn.sets], design.series)
+
+
+def _values_as_they_are(release: Release) -> Iterator[PublishedValues]:
+    """A table of a `multi` release without groups: every row has its own value."""
+    table, infos = release.tables[ROWS], attributes_of(release)
+    for name in release.manifest.parameters.l:
+        if name in table.columns and not holds_bins(infos[name]):
+            values = CodedColumns.from_series({name: table[name]}, infos)
+            series = value_series(values.columns[name], infos[name])
+            count = np.ones(table.height)
+            yield _values_of_rows(release, infos[name], table.drop(name), values.codes.T, count, series)
+
+
+def own_values(release: Release, name: str) -> PublishedValues:
+    """One column of the table that has a row for each person, of which every row says its own value."""
+    info, rows = attributes_of(release)[name], release.tables[person_table(release).name]
+    values = CodedColumns.from_series({name: rows[name]}, {name: info})
+    series = value_series(values.columns[name], info)
+    return _values_of_rows(release, info, _shown_columns(release), values.codes.T, np.ones(rows.height), series)
+
+
+def _values_of_rows(
+    release: Release, info: ColumnInfo, shown: pl.DataFrame, codes: Codes, count: Reals, values: pl.Series
+) -> PublishedValues:
+    """Every row says values of its own, as many as each other."""
+    rows, size = codes.shape
+    return PublishedValues(
+        info=info,
+        manifest=release.manifest,
+        shown=shown,
+        infos=attributes_of(release),
+        group_of=np.arange(rows, dtype=np.int32),
+        starts=np.arange(rows + 1) * size,
+        code=codes.ravel(),
+        count=count.ravel(),
+        handing=np.full(rows, DRAWN, np.uint8),
+        values=values,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RowShares:
+    """What every row says: row r says code[c] with share[c], for c from begin[r] to end[r]."""
+
+    begin: Ints
+    end: Ints
+    code: Codes
+    share: Reals
+
+
+def group_shares(published: PublishedValues) -> RowShares:
+    """Every row says what its group says."""
+    starts, group_of = published.starts, published.group_of
+    return RowShares(starts[group_of], starts[group_of + 1], published.code, published.share)

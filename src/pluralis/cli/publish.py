@@ -1,0 +1,123 @@
+"""`pluralis publish`: from a table and a policy to an audited release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from pluralis.cli.audit import show_verdict
+from pluralis.cli.check import with_every_problem
+from pluralis.cli.options import AsJson, Encoding, Separator, TableFiles
+from pluralis.cli.progress_bars import progress
+from pluralis.cli.terminal import Terminal, terminal
+from pluralis.display.escaping import complain, print_json
+from pluralis.errors import Infeasible, InputError, PolicyError
+
+if TYPE_CHECKING:
+    from pluralis.auditing.verdict import Verdict
+    from pluralis.publishing.saving import Publication
+
+
+def publish(
+    table: TableFiles,
+    policy: Annotated[Path, typer.Option(help="The policy file (YAML or JSON).")],
+    out: Annotated[Path, typer.Option(help="The release folder to write; DIR.private goes beside it.")],
+    method: Annotated[str | None, typer.Option(help="A method instead of the policy's.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override an option, variant or suppress.")
+    ] = None,
+    format: Annotated[Literal["parquet", "csv"], typer.Option(help="Format of the published tables.")] = "parquet",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a release that is there already.")] = False,
+    test_key: Annotated[
+        bool, typer.Option("--test-key", help="Use the public test key; the release says so and protects nobody.")
+    ] = False,
+    attack: Annotated[
+        bool | None,
+        typer.Option(
+            "--attack/--no-attack", help="Whether to attack the release before it is shown; it is, if not given."
+        ),
+    ] = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a table under a policy, if the audit of the staged files passes and no attack exceeds a promise."""
+    from pluralis.policy.policy import Policy
+    from pluralis.publishing.pipeline import publish as publish_table
+    from pluralis.publishing.republishing import key_for
+    from pluralis.publishing.staging import check_target, require_writable
+    from pluralis.randomness import Key
+    from pluralis.release.manifest import MANIFEST
+
+    check_target(out.absolute(), replace=replace, mark=MANIFEST)
+    require_writable(out.absolute().parent)
+    settings = _settings(set_ or [])
+    try:
+        rules = Policy.read(policy).override(method=method, options=settings)
+    except PolicyError as refusal:
+        raise with_every_problem(refusal, table, policy, None, encoding, separator) from None
+    key = Key.test() if test_key else key_for(out)
+    try:
+        with progress():
+            publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator, attacks=attack)
+            verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
+    except (InputError, PolicyError, Infeasible) as refusal:
+        raise with_every_problem(refusal, table, policy, rules, encoding, separator) from None
+    except KeyboardInterrupt:
+        complain("Interrupted. No release was written.")
+        raise
+    if as_json:
+        print_json(_as_dict(publication, verdict, out))
+    else:
+        show_publication(terminal(), publication, verdict, out)
+
+
+def _as_dict(publication: Publication, verdict: Verdict, out: Path) -> dict[str, Any]:
+    attacked = publication.attacked
+    return {
+        "release": str(out),
+        "rows": publication.manifest.rows,
+        "suppressed": publication.manifest.suppressed,
+        "verdict": verdict.to_dict(),
+        "attacked": None if attacked is None else [result.to_dict() for result in attacked],
+        "information_loss": publication.loss.ncp,
+        "notes": publication.notes,
+    }
+
+
+def show_publication(console: Terminal, publication: Publication, verdict: Verdict, out: Path) -> None:
+    """What was published, and where it lies."""
+    from pluralis.attacks.worst_guess import worst_in_words
+    from pluralis.metrics.loss import loss_in_words
+
+    manifest = publication.manifest
+    for note in publication.notes:
+        console.say("[yellow]note[/] {}", note)
+    show_verdict(console, verdict, f"Worst measured guess: {worst_in_words(publication.attacked)}.")
+    console.say("")
+    if lost := loss_in_words(publication.loss, len(publication.policy.sensitive)):
+        console.say("{}", lost)
+    console.say(
+        "Published {:,} rows to {} ({:,} suppressed). The report and the key are in {}.private: keep that folder to "
+        "yourself.",
+        manifest.rows,
+        out,
+        manifest.suppressed,
+        out,
+        wrap=False,
+    )
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """`--set key=value` as options; values are read as the policy reads them."""
+    from pluralis.policy.strict_yaml import parse_document
+
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise PolicyError(f"--set {pair!r}: write --set key=value.")
+        settings[key.strip()] = parse_document(value, "--set").data
+    return settings

@@ -1,0 +1,282 @@
+"""From an unknown table to a release in three commands: init, decide, publish. No sensitive column is left as it is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import pluralis as pls
+from pluralis.datasets.hospital import hospital_discharges
+from pluralis.policy.strict_yaml import parse_document
+from pluralis.profiling import drafting
+from pluralis.profiling.drafting import drafted, flow
+from pluralis.table.icd import icd_line
+from support.cli_runner import caller
+from support.data_files import data_file
+from support.health_tables import MADE
+from support.health_tables import SENSITIVE as MADE_SENSITIVE
+
+ROWS = 2_500  # of each public table, so that all of them are published in a minute
+ATTACKED = ("demo", "survey", "adult.data.gz", "arx/adult.csv.gz")  # at publication, as whoever publishes has it
+ADULT = [
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
+    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+]  # fmt: skip
+WORK = ["occupation", "capital-gain", "capital-loss", "income"]
+CENSUS = [
+    "wage_per_hour", "capital_gains", "capital_losses", "dividends_from_stocks", "income", "tax_filer_status",
+    "member_of_labor_union", "reason_for_unemployment", "veterans_benefits", "citizenship", "detailed_occupation_code",
+    "major_occupation_code", "fill_inc_questionnaire_veterans_admin", "own_business_or_self_employed",
+]  # fmt: skip
+CONDITIONS = [f"sp_{one}" for one in ("alzhdmta", "chf", "chrnkidn", "cncr", "copd", "depressn", "diabetes", "ischmcht",
+                                      "osteoprs", "ra_oa", "strketia")]  # fmt: skip
+MONEY = [f"{kind}_{where}" for kind in ("medreimb", "benres", "pppymt") for where in ("ip", "op", "car")]
+CODES = ["admitting_icd9", *(f"icd9_dx{i}" for i in range(1, 10)), *(f"icd9_proc{i}" for i in range(1, 4))]
+LIMITS = [
+    f"{one} difficulty" for one in ("Self-care", "Hearing", "Vision", "Independent living", "Ambulatory", "Cognitive")
+]
+
+SENSITIVE: dict[str, list[str]] = {
+    "adult.data.gz": WORK,
+    "adult.test.gz": WORK,
+    "adult_clean_30162.csv.gz": WORK,
+    "adult_clean_45222.csv.gz": WORK,
+    "arx/adult.csv.gz": ["occupation", "salary-class"],
+    "arx/adult_subset.csv.gz": ["occupation", "salary-class"],
+    "census_income_kdd_train.parquet": CENSUS,
+    "census_income_kdd_test.parquet": CENSUS,
+    "acs2018_us_workers_295k.parquet": [
+        "Income", "Occupation", "Citizenship status", *LIMITS, "Gave birth to child within the past 12 months",
+        "Military service", "Insurance through a current or former employer or union",
+        "Insurance purchased directly from an insurance company", "Employment status of parents",
+    ],
+    "desynpuf_inpatient_claims.parquet": ["esrd", "payment", "drg", *CODES, *CONDITIONS],
+    "desynpuf_beneficiaries_2008.parquet": ["esrd", *CONDITIONS, *MONEY],
+    "demo": ["diagnosis", "procedure", "insurer", "charges"],
+    **MADE_SENSITIVE,
+}  # fmt: skip
+
+
+def table_of(name: str) -> pl.DataFrame:
+    """Some rows of a table, spread over all of it."""
+    if name in MADE:
+        return MADE[name](ROWS)
+    if name == "demo":
+        return hospital_discharges(ROWS)
+    path = data_file(name)
+    if name in ("adult.data.gz", "adult.test.gz"):  # the raw files have no header
+        lines = [line.split(",") for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+        rows = [[value.strip() for value in line] for line in lines if len(line) == len(ADULT)]
+        frame = pl.DataFrame(rows, schema=ADULT, orient="row")
+    else:
+        frame = pls.read_table(path)
+    return frame.gather_every(max(1, frame.height // ROWS))
+
+
+def decided(text: str, sensitive: list[str]) -> str:
+    """What a person would answer: what is sensitive, if it can be protected; the rest others may know."""
+
+    def answer(line: str) -> str:
+        name = re.match(r'\s*("(?:[^"\\]|\\.)*"|[^:]+?):', line)
+        if name is None or "role: decide" not in line:
+            return line
+        if name[1].strip('"') not in sensitive:
+            return line.replace("role: decide", "role: quasi")
+        able = re.search(r"\(if sensitive: (\{.*\})\)", line)
+        keys, _, comment = line.partition("  # ")
+        return f"{keys[: keys.index('{')]}{able[1] if able else '{role: identifier}'}  # {comment}"
+
+    return "\n".join(answer(line) for line in text.split("\n"))
+
+
+@pytest.fixture
+def pluralis(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    monkeypatch.chdir(tmp_path)
+    return caller(capsys, monkeypatch)
+
+
+@pytest.mark.parametrize("name", SENSITIVE)
+def test_init_decide_publish(name: str, pluralis: Callable[..., Any], tmp_path: Path) -> None:
+    table = table_of(name)
+    table.write_parquet("table.parquet")
+    assert pluralis("init", "table.parquet", "-o", "policy.yaml").code == 0
+    first = pls.Policy.read("policy.yaml")
+    roles = {column: first.columns[column].role for column in SENSITIVE[name]}
+    assert {column: role for column, role in roles.items() if role in ("quasi", "plain")} == {}  # recall of 100 %
+    if first.named("decide"):
+        refused = pluralis("publish", "table.parquet", "--policy", "policy.yaml", "--out", "release")
+        assert refused.code == 2
+        assert [column for column in first.named("decide") if column not in refused.err] == []
+    quick = [] if name in ATTACKED else ["--no-attack"]
+    answered = decided(Path("policy.yaml").read_text(), SENSITIVE[name])
+    Path("policy.yaml").write_text(answered)
+    ran = pluralis("publish", "table.parquet", "--policy", "policy.yaml", "--out", "release", *quick)
+    assert ran.code == 0, ran.err
+    assert name not in ATTACKED or "Every claim holds" in ran.out
+    published = pls.Policy.parse(answered)
+    assert pls.audit("release", table).holds
+    shown = {column["attribute"] for one in pls.read_release("release").manifest.model_dump()["tables"]
+             for column in one["columns"] if column["role"] in ("quasi", "plain")}  # fmt: skip
+    assert shown & set(SENSITIVE[name]) == set()
+    assert set(published.sensitive) <= set(table.columns)
+
+
+def test_the_first_policy_of_encounters() -> None:
+    look = pls.profile(MADE["encounters"](ROWS))
+    policy = pls.Policy.parse(look.draft())
+    assert (look.person, policy.person) == ("patient_nbr", "patient_nbr")
+    assert policy.columns["encounter_id"].role == "identifier"
+    assert policy.columns["admission_type_id"].role == "quasi"  # few values: it names nobody
+    assert policy.missing == ["", "?"]
+    assert policy.columns["age"].role == "quasi"
+    assert policy.l("diag_1") == 4  # though l was lowered before drugs were left out
+    assert 7 < len(policy.sensitive) < len(MADE_SENSITIVE["encounters"])  # no row may be suppressed for a bounded value
+    assert next(c for c in look.columns if c.name == "age").order[:2] == ("[0-10)", "[10-20)")
+
+
+def test_nothing_becomes_plain_that_tells_of_anybody() -> None:
+    table = pl.DataFrame({"age": range(50), "wave": ["w1"] * 50, "steps": range(50), "illness": ["flu"] * 50})
+    roles = {c.name: (c.role, c.reason) for c in pls.profile(table).columns}
+    assert roles["wave"] == ("plain", "every row holds the same value: it decides nothing and identifies nobody")
+    assert roles["steps"][0] == "decide"
+    assert roles["illness"][0] == "sensitive"  # all have it, so that whoever is in the table does
+
+
+def test_what_cannot_be_known_is_asked_in_a_sentence_and_nothing_is_published(tmp_path: Path) -> None:
+    table = pl.DataFrame({"age": list(range(40)), "disease": list("abcd") * 10, "wave_two": ["x", "y"] * 20})
+    text = pls.profile(table).draft()
+    line = next(line for line in text.splitlines() if "wave_two" in line)
+    assert "role: decide" in line
+    assert "quasi if somebody else could know it" in line
+    (tmp_path / "policy.yaml").write_text(text)
+    for refuse in (pls.publish, pls.compare):
+        with pytest.raises(pls.PolicyError, match="not decided") as refusal:
+            refuse(table, tmp_path / "policy.yaml")
+        assert "policy.yaml line 7, 'wave_two'" in str(refusal.value)
+
+
+def test_adversaries_are_to_be_completed_by_what_is_decided() -> None:
+    table = pl.DataFrame(
+        {"age": list(range(40)), "disease": list("abcd") * 10, "drug": list("efgh") * 10, "wave_two": ["x", "y"] * 20}
+    )
+    for columns, said in ((table.columns, True), (["age", "disease", "drug"], False)):
+        line = next(line for line in pls.profile(table[columns]).draft().splitlines() if "adversaries:" in line)
+        assert ("add to each what you decide is quasi" in line) is said
+
+
+def test_a_table_without_anything_sensitive_is_published_in_groups_of_k() -> None:
+    table = pl.DataFrame({"age": [str(20 + i % 30) for i in range(60)], "sex": ["f", "m"] * 30})
+    policy = pls.draft_policy(table)
+    assert (policy.k, policy.publish.method) == (5, "mondrian")
+    assert pls.publish(table, policy, attacks=False).manifest.rows == 60
+
+
+def test_amounts_written_with_a_sign_are_not_published() -> None:
+    text = pls.profile(MADE["discharges"](500)).draft()
+    assert pls.Policy.parse(text).columns["Total Charges"].role == "identifier"
+    assert "write plain numbers" in text
+
+
+@pytest.mark.parametrize("value", [{"role": "sensitive", "at_most": {"Yes": "1/4", "No, maybe": "1/2"}}, ["", "?", "1"],
+                                   {"bin": 0.5, "missing": ["null", "true", 'a "b"']}])  # fmt: skip
+def test_what_is_written_in_one_line_is_read_back(value: Any) -> None:
+    assert parse_document(f"v: {flow(value)}").data == {"v": value}
+
+
+def flags(rows: int = 400) -> pl.DataFrame:
+    """Conditions coded 1 and 2, of which the commoner means yes for one and no for the other."""
+    return pl.DataFrame({
+        "age": [20 + i % 60 for i in range(rows)],
+        "sp_chf": ["2" if i * 277 % 1000 < 277 else "1" for i in range(rows)],
+        "hiv_test": ["Yes" if i * 91 % 1000 < 180 else "No" for i in range(rows)],
+    })  # fmt: skip
+
+
+def line_of(text: str, name: str) -> str:
+    return next(line for line in text.splitlines() if line.strip().startswith(f"{name}:"))
+
+
+def test_where_nobody_can_know_which_code_means_yes_both_are_bounded() -> None:
+    text = pls.profile(flags()).draft()
+    assert 'at_most: {"2": 1/3, "1": 9/10}' in line_of(text, "sp_chf")
+    assert "'1' (72 % of rows) too, since it may be the one to protect" in line_of(text, "sp_chf")
+    assert 'at_most: {"Yes": 1/4}' in line_of(text, "hiv_test")  # a No is no secret
+    assert "'No' (82 % of rows) may become certain; if that is the one to protect, use gain or t" in text
+    release = pls.publish(flags(), pls.Policy.parse(text), attacks=False)
+    assert "P(sp_chf = 1 | age) ≤ 9/10" in {claim.rule for claim in release.manifest.claims}
+
+
+def test_mondrian_is_taken_where_bsgi_loses_all() -> None:
+    draft = drafted(pls.profile(flags()))
+    assert (draft.method, draft.k) == ("mondrian", 5)
+    assert draft.loss is not None
+    assert draft.loss.ncp < 0.1
+    assert "Method mondrian, in groups of 5 rows or more: bsgi's information loss is 1.00 here." in draft.remarks
+
+
+def test_where_both_cannot_be_had_together_the_line_says_which_value_stays_open() -> None:
+    draft = drafted(pls.profile(flags()))
+    assert set(draft.lines["sp_chf"].keys["at_most"]) == {"1", "2"}
+    assert drafting._open_commoner(draft)
+    line = draft.lines["sp_chf"]
+    assert line.keys["at_most"] == {"2": "1/3"}
+    (said,) = (comment for comment in line.comments if "too skewed for any l" in comment)
+    assert "'1' (72 % of rows) may become certain; if that is the one to protect, use gain or t" in said
+
+
+def test_what_is_left_out_is_named_and_its_line_says_one_thing(pluralis: Callable[..., Any]) -> None:
+    MADE["encounters"](300).write_csv("table.csv")
+    ran = pluralis("init", "table.csv", "-o", "policy.yaml")
+    text = Path("policy.yaml").read_text()
+    marked = "; cannot be protected together with the other sensitive columns, so not published"
+    left = [line.strip().partition(":")[0].strip('"') for line in text.splitlines() if line.endswith(marked)]
+    assert "insulin" in left
+    said = f"Left out, because they cannot all be protected together: {', '.join(left)}; choose which to keep."
+    assert said in " ".join(ran.out.split())
+    assert said in text
+    assert "role: identifier" in line_of(text, "insulin")
+    assert "bounded" not in line_of(text, "insulin")
+    assert json.loads(pluralis("init", "table.csv", "-o", "other.yaml", "--json").out)["left_out"] == left
+
+
+def test_the_draft_says_what_was_lost_and_publishing_does(pluralis: Callable[..., Any]) -> None:
+    flags().write_csv("table.csv")
+    assert pluralis("init", "table.csv", "-o", "policy.yaml").code == 0
+    assert re.search(r"# Information loss [01]\.\d\d: \d+ % of the detail of quasi-id", Path("policy.yaml").read_text())
+    ran = pluralis("publish", "table.csv", "--policy", "policy.yaml", "--out", "release", "--no-attack")
+    assert re.search(r"Information loss [01]\.\d\d: \d+ % of the detail of quasi-identifiers", ran.out)
+
+
+def test_where_much_is_lost_the_draft_says_what_would_lower_it_and_what_bounding_both_values_costs() -> None:
+    draw = random.Random(5)
+    conditions = {f"sp_{i}_diagnosis": ["2" if draw.random() < 0.3 else "1" for _ in range(300)] for i in range(4)}
+    text = pls.profile(pl.DataFrame({"age": [20 + i % 60 for i in range(300)], **conditions})).draft()
+    (line,) = (line for line in text.splitlines() if line.startswith("# Information loss"))
+    assert "4 sensitive columns are protected together: fewer of them in one release, a smaller l" in line
+    both, rarer = (float(number) for number in re.findall(r"0\.\d\d|1\.00", line))
+    assert both > 0.5
+    assert rarer < both
+
+
+def test_joined_codes_are_counted_in_rows_and_chapters_are_offered() -> None:
+    draw = random.Random(2)
+    codes = (
+        [f"{i}" for i in range(780, 960) if icd_line(str(i), 9)]
+        + [f"250.{i}" for i in range(10, 40)]
+        + [f"V{i}" for i in range(10, 40)]
+    )
+    table = pl.DataFrame({"age": [20 + i % 60 for i in range(6_000)],
+                          "diag_1": [codes[int(len(codes) * draw.random() ** 1.5)] for _ in range(6_000)]})  # fmt: skip
+    rare = {code for code, rows in table["diag_1"].value_counts().iter_rows() if rows < 20}
+    rows = table["diag_1"].is_in(list(rare)).sum()
+    line = line_of(pls.profile(table).draft(), "diag_1")
+    assert f"{len(rare)} values that fewer than 20 rows hold become one, {rows:,} rows (" in line
+    assert "; rare: {below: 20, along: {icd: 9}} joins them along chapters instead" in line
