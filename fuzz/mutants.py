@@ -63,8 +63,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/auditing/test_belonging.py",
         "tests/auditing/test_coverage.py",
     ),
-    "auditing/bounds": (
-        "tests/auditing/test_bounds_cases.py",
+    "auditing/closeness_and_gain": (
+        "tests/auditing/test_closeness_and_gain_cases.py",
         "tests/release/test_forged_bounds.py",
         "tests/auditing/test_posteriors_of_bounds.py",
     ),
@@ -81,8 +81,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/auditing/test_edited_tables.py",
         "tests/auditing/test_decomposed_worlds.py",
     ),
-    "auditing/definitions": (
-        "tests/auditing/test_definitions_cases.py",
+    "auditing/diversity_models": (
+        "tests/auditing/test_diversity_models_cases.py",
         "tests/auditing/kinds/test_multi.py",
         "tests/auditing/test_audit.py",
         "tests/auditing/test_edited_tables.py",
@@ -93,14 +93,14 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/auditing/test_drawn_sets.py",
         "tests/auditing/kinds/test_candidates_cases.py",
     ),
-    "auditing/joint_worlds": (
-        "tests/auditing/test_joint_worlds_cases.py",
+    "auditing/decomposed_worlds_joint": (
+        "tests/auditing/test_decomposed_worlds_joint_cases.py",
         "tests/auditing/test_edited_tables.py",
         "tests/auditing/test_decomposed_worlds.py",
     ),
     "auditing/judging": (
         "tests/auditing/test_judging_cases.py",
-        "tests/auditing/test_bounds_cases.py",
+        "tests/auditing/test_closeness_and_gain_cases.py",
         "tests/release/test_forged_bounds.py",
         "tests/auditing/kinds/test_multi.py",
         "tests/auditing/test_audit.py",
@@ -164,8 +164,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/auditing/kinds/test_multi.py",
         "tests/auditing/test_normal_form.py",
     ),
-    "auditing/product_worlds": (
-        "tests/auditing/test_product_worlds_cases.py",
+    "auditing/decomposed_worlds_product": (
+        "tests/auditing/test_decomposed_worlds_product_cases.py",
         "tests/auditing/test_edited_tables.py",
         "tests/auditing/test_decomposed_worlds.py",
     ),

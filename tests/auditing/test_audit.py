@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pluralis.auditing import audit
-from pluralis.auditing.definitions import MODELS, diversity
+from pluralis.auditing.diversity_models import MODELS, diversity
 from pluralis.errors import ReleaseError
 from pluralis.estimate.analyst_release import read_release
 from pluralis.publishing.pipeline import publish

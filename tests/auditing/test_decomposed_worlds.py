@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.worlds_of_decomposed import MODES, Mode, Place, Tiny, seen, seen_of
-from pluralis.auditing import audit, joint_worlds, transport
+from pluralis.auditing import audit, decomposed_worlds_joint, transport
 from pluralis.auditing.decomposed_worlds import (
     NOT_JUDGED,
     Candidates,
@@ -278,11 +278,11 @@ def test_tables_that_contradict_each_other_hold_nothing(mode, table, change, not
 
 
 def test_what_is_too_much_is_not_said_to_hold(monkeypatch):
-    monkeypatch.setattr(joint_worlds, "EDGES", 3)
+    monkeypatch.setattr(decomposed_worlds_joint, "EDGES", 3)
     results = judge(SOUND.tables("joint"), "s0", ["s0", "s1"], CLAIMS)
     assert [(f.holds, f.note.startswith(NOT_JUDGED)) for f in results] == [(False, True)] * 2
-    monkeypatch.setattr(joint_worlds, "EDGES", 4)
-    monkeypatch.setattr(joint_worlds, "PLACES", 3)
+    monkeypatch.setattr(decomposed_worlds_joint, "EDGES", 4)
+    monkeypatch.setattr(decomposed_worlds_joint, "PLACES", 3)
     assert judge(SOUND.tables("joint"), "s0", ["s0", "s1"], CLAIMS)[1].note.startswith(NOT_JUDGED)
 
 
@@ -292,7 +292,7 @@ def test_pieces_are_judged_like_the_whole(tiny: Tiny) -> None:
     asked = questions(tiny, known=True)
     whole = answers(tiny, "joint", asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joint_worlds, "PIECE", 3)
+        patch.setattr(decomposed_worlds_joint, "PIECE", 3)
         assert answers(tiny, "joint", asked) == whole
 
 

@@ -22,6 +22,7 @@ from pluralis.publishing.pipeline import publish
 from pluralis.publishing.republishing import key_for
 from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
+from support.effort import LONG, tries
 from support.forged_folders import forged
 from support.sample_tables import KEY, policy_of
 
@@ -448,11 +449,12 @@ def several_rows(*rows: int, people_of_each: int = 600, seed: int = 1) -> pl.Dat
 def test_intervals_of_people_with_several_rows_cover(rows: tuple[int, ...], effect: float) -> None:
     """Over keys and values, by half of the people and by all: 95 % intervals hold the truth in 94 to 98 %.
 
-    The effect is rounded up, so that they hold it a little too often: 97.6 % where a mean of 4.33 became 6.
+    The effect is rounded up, so that they hold it a little too often: 97.6 % where a mean of 4.33 became 6. Of a third
+    of the keys, as every run takes, it is 92 to 99 %.
     """
     table = several_rows(*rows)
     inside = []
-    for i in range(150):
+    for i in range(tries(150)):
         release = publish(table, policy(person="who"), key=Key(bytes([i] * 32)), attacks=False)
         assert release.manifest.parameters.addition["disease"].effect == effect
         for where in ("", " AND sex = 'f'"):
@@ -460,7 +462,8 @@ def test_intervals_of_people_with_several_rows_cover(rows: tuple[int, ...], effe
                 truth = table.filter((pl.col("disease") == value) & ((pl.col("sex") == "f") | (not where))).height
                 estimate = release.count(f"disease = '{value}'{where}")
                 inside.append(estimate.low <= truth <= estimate.high)
-    assert 0.94 <= np.mean(inside) <= 0.98
+    least, most = (0.94, 0.98) if LONG else (0.92, 0.99)
+    assert least <= np.mean(inside) <= most
 
 
 def heavy(rows: int) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pluralis.auditing import audit
-from pluralis.auditing.definitions import diversity
+from pluralis.auditing.diversity_models import diversity
 from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError
 from pluralis.method import methods
 from pluralis.metrics import measure

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pluralis.auditing.definitions import counted, placed
+from pluralis.auditing.diversity_models import counted, placed
 from pluralis.auditing.judging import alike_in_groups
 from pluralis.kernels.order import sorted_by, starts_of
 from pluralis.table.dictionaries import decode, decode_table, dictionary_encode, dictionary_encode_table, narrow

@@ -3,7 +3,7 @@
 Definition  For each claim "knowing Q, S at most 1/l": the values of S that a person of known Q may have in some world,
             a world being a table of which every published table is what it shows. F of them leave a best guess of 1/F
             at least, whatever is believed about the worlds.
-            decomposed  feasible candidates and provable shares by matching (audit.candidates): the largest of
+            decomposed  feasible candidates and provable shares by matching (auditing.decomposed_worlds): the largest of
                         1/candidates, of the share that every world gives to one value, and, if the joint table is
                         there, of the share of a value among its rows that agree with what is known. Whoever is
                         attacked is taken to be known by group. The guess: any of the candidates.
@@ -53,7 +53,7 @@ from pluralis.attacks.adversary.subtable_posterior import (
 from pluralis.attacks.base import Attack, Options, Result
 from pluralis.auditing.decomposed_tables import NotJudged, number
 from pluralis.auditing.decomposed_worlds import Worlds, judge_claim, worlds_of
-from pluralis.auditing.joint_worlds import JointWorlds
+from pluralis.auditing.decomposed_worlds_joint import JointWorlds
 from pluralis.auditing.label_boxes import core
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import Claim

@@ -35,8 +35,9 @@ T^S not published. The sets themselves, a product again. Nothing is provable of 
 Cost       Close to linear in the edges. By attribute these are the values of distinct sets: 1,000,000 rows of Adult
            with four attributes (143,000 groups) take 1.5 seconds. Jointly a row of T^S meets every class of groups
            whose sets hold it: 30,162 rows with two, three, four attributes make 0.04, 0.45, 1.2 million edges and take
-           0.1, 0.7, 2.2 seconds for two adversaries of each attribute. `joint_worlds.EDGES` bounds the pairs looked
-           at (about 5 seconds, 0.6 GB); beyond it nothing is said to hold, and the note begins with NOT_JUDGED.
+           0.1, 0.7, 2.2 seconds for two adversaries of each attribute. `decomposed_worlds_joint.EDGES` bounds the
+           pairs looked at (about 5 seconds, 0.6 GB); beyond it nothing is said to hold, and the note begins with
+           NOT_JUDGED.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ import numpy as np
 import polars as pl
 
 from pluralis.auditing.decomposed_tables import NotJudged, read_tables
-from pluralis.auditing.definitions import counted, placed
-from pluralis.auditing.joint_worlds import NOT_JUDGED, JointWorlds
-from pluralis.auditing.product_worlds import ProductWorlds
+from pluralis.auditing.decomposed_worlds_joint import NOT_JUDGED, JointWorlds
+from pluralis.auditing.decomposed_worlds_product import ProductWorlds
+from pluralis.auditing.diversity_models import counted, placed
 from pluralis.release.release import GROUP
 
 __all__ = [

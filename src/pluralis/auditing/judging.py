@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
-from pluralis.auditing.bounds import BoundedValues, closeness, gain, value_share
-from pluralis.auditing.definitions import MODELS, CountedValues, diversity_of, smallest_class, starts_of
+from pluralis.auditing.closeness_and_gain import BoundedValues, closeness, gain, value_share
+from pluralis.auditing.diversity_models import MODELS, CountedValues, diversity_of, smallest_class, starts_of
 from pluralis.auditing.verdict import Finding
 from pluralis.errors import ReleaseError
 from pluralis.release.bounds import DISTANCES, FIELDS, in_order

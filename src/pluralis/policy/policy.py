@@ -511,12 +511,13 @@ quasi, sensitive, plain or identifier in its place:
         Traceback (most recent call last):
         pluralis.errors.PolicyError: The policy names 'disease', the table has no such column. Did you mean 'diseases'?
         """
-        for name in self.needed:
+        needed = self.needed
+        for name in needed:
             if name not in present:
                 rule = next((rule for rule in self.rules if name in (*rule.knows, rule.protects)), None)
                 who = f"The rule `{rule}`" if rule is not None and name not in self.attributes else "The policy"
                 raise PolicyError(f"{who} names {name!r}, the table has no such column. {did_you_mean(name, present)}")
-        unnamed = [name for name in present if name not in self.needed]
+        unnamed = [name for name in present if name not in needed]
         if unnamed and self.others is None:
             shown = ", ".join(map(repr, unnamed[:8])) + (", …" if len(unnamed) > 8 else "")
             raise PolicyError(

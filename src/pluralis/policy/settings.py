@@ -110,7 +110,7 @@ class Settings(Strict):
         """
         known = {name: "quasi" for rule in self.rules for name in rule.knows}
         made = known | {rule.protects: "sensitive" for rule in self.rules}
-        columns = {name: self.attributes.get(name, Attribute()) for name in sorted({*self.attributes, *made})}
+        columns = {name: self.attributes.get(name) or Attribute() for name in sorted({*self.attributes, *made})}
         return {
             name: attribute if attribute.role else attribute.model_copy(update={"role": made.get(name)})
             for name, attribute in columns.items()
@@ -119,8 +119,9 @@ class Settings(Strict):
     @property
     def needed(self) -> list[str]:
         """The columns that a table must have."""
-        levels = [column for name in self.columns for column in self.levels_of(name)]
-        return list(dict.fromkeys([*self.columns, *levels, *([self.person] if self.person else [])]))
+        columns = self.columns
+        levels = [level for name, column in columns.items() for level in _wider(name, column)]
+        return list(dict.fromkeys([*columns, *levels, *([self.person] if self.person else [])]))
 
     def levels_of(self, attribute: str) -> list[str]:
         """The columns that are wider values of an attribute, for its hierarchy or for rare values of it.
@@ -142,10 +143,7 @@ class Settings(Strict):
         >>> Policy(quasi={"zip": {"hierarchy": tree}}, sensitive={"disease": 2}).levels_of("zip")
         ['county', 'region']
         """
-        column = self.columns[attribute]
-        trees = [column.hierarchy, None if column.rare is None else column.rare.along]
-        named = [tree.wider(attribute) for tree in trees if isinstance(tree, ColumnsHierarchy)]
-        return list(dict.fromkeys(level for levels in named for level in levels))
+        return _wider(attribute, self.columns[attribute])
 
     def missing_in(self, attribute: str) -> list[str]:
         """The texts that mean "missing" in a column: its own list, or that of the table.
@@ -429,3 +427,10 @@ class Settings(Strict):
                 place: Place = ("rules", self.rules.index(rule)) if rule in self.rules else ("dependencies",)
                 fault = f"`{rule}` ({origin}) cannot be kept: dependencies say that the left side decides the right."
                 yield place, f"{fault} Drop the rule, or make an attribute of it an identifier, which is not published."
+
+
+def _wider(name: str, column: Attribute) -> list[str]:
+    """The columns of the table that a column's trees are made of."""
+    trees = [column.hierarchy, None if column.rare is None else column.rare.along]
+    named = [tree.wider(name) for tree in trees if isinstance(tree, ColumnsHierarchy)]
+    return list(dict.fromkeys(level for levels in named for level in levels))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
@@ -16,22 +16,21 @@ from pluralis.grouping.correlation import mean_square_contingency
 from pluralis.grouping.dependencies import CodedColumn, pairs, singles
 from pluralis.grouping.eligibility import largest_l
 from pluralis.policy.rules import Dependency
-from pluralis.profiling.shapes import Shape, shape_of
-from pluralis.profiling.vocabulary import meaning_of, names_a_person, names_an_identifier, words_of
+from pluralis.profiling.roles import role_of
+from pluralis.profiling.shapes import shape_of
+from pluralis.profiling.vocabulary import names_a_person, words_of
 from pluralis.progress import stage
 from pluralis.table.canonical import as_text
+from pluralis.table.encoding import MANY_ROWS
 from pluralis.table.sources import read_table
 from pluralis.table.spelling import canonical_spellings
 
 FEW = 60  # values: a column with at most so many is a category
 RARE = 20  # rows: a value that fewer hold says who they are
-MANY_ROWS = 20  # of one person, on average: a column with fewer values names no people
 MOST_VALUES = 100_000  # of which the shape is looked at
 
 _SURE = r"^-?(0|[1-9]\d*)(\.\d+)?$"
-_NO_IDENTIFIER = ("flag", "bands", "date", "money", "icd-9", "icd-10", "doses", "ordinal")
 _TOLD = ("date", "money", "icd-9", "icd-10", "doses", "flag")
-_NUMBERING = {"id", "ids", "nbr", "number", "nr", "num", "no", "key", "guid", "uuid"}
 _STAFF = {
     "physician",
     "doctor",
@@ -294,7 +293,7 @@ def _profile_column(name: str, series: pl.Series) -> ColumnProfile:
     numbers = shape.number and counts.height > 0
     if counts.height > MOST_VALUES:
         numbers = numbers and bool(counts[series.name].str.contains(_SURE).all())
-    role, reason = _suggestion(name, shape, rows_of, int(values.sum()), series.len(), counts.height)
+    role, reason = role_of(name, shape, rows_of, int(values.sum()), series.len(), counts.height)
     return ColumnProfile(
         name=name,
         type="number" if numbers else "text",
@@ -312,62 +311,6 @@ def _profile_column(name: str, series: pl.Series) -> ColumnProfile:
         rare=int((values < RARE).sum()),
         odd=shape.odd,
     )
-
-
-def suggest_role(name: str, distinct: int, rows: int, number: bool) -> str:
-    """A guess from a name and counts, to be corrected by a person.
-
-    >>> suggest_role("disease", 10, 1000, False), suggest_role("height", 90, 1000, True)
-    ('sensitive', 'quasi')
-    >>> suggest_role("steps", 90, 1000, True), suggest_role("patient_nbr", 700, 1000, True)
-    ('decide', 'identifier')
-    """
-    return _suggestion(name, Shape("", number=number), {}, rows, rows, distinct)[0]
-
-
-def _suggestion(
-    name: str, shape: Shape, counts: Mapping[str, int], known: int, rows: int, distinct: int
-) -> tuple[str, str]:
-    """The role of a column, and what speaks for it. Nothing becomes plain that tells anything of anybody."""
-    meaning = meaning_of(name)
-    about = f"its name speaks of {meaning.topic} ({meaning.term})" if meaning is not None else ""
-    sensitive = meaning is not None and meaning.role == "sensitive"
-    if distinct == 0:
-        return "identifier", "it holds no value, so it is not published"
-    if distinct == 1 and known == rows and not sensitive and rows > 1:
-        return "plain", "every row holds the same value: it decides nothing and identifies nobody"
-    few_rows = known <= MANY_ROWS * distinct and distinct > 1
-    nearly_each = distinct > 0.9 * known
-    if names_an_identifier(name) and few_rows and shape.word not in _NO_IDENTIFIER:
-        last = words_of(name)[-1:]
-        if meaning is None or names_a_person(name) or (nearly_each and set(last) & _NUMBERING):
-            return "identifier", "many values with few rows each, and its name says who or which row it is"
-    if not shape.number and rows > 20 and nearly_each and shape.word not in _NO_IDENTIFIER:
-        return "identifier", "nearly every row has a text of its own"
-    if meaning is not None:
-        return meaning.role, about
-    if shape.word in ("icd-9", "icd-10"):
-        return "sensitive", f"its values look like {shape.word.upper()} codes"
-    if shape.word == "doses":
-        return "sensitive", "its values look like changes of a dose"
-    if shape.word == "money":
-        return "sensitive", "its values look like amounts of money"
-    return "decide", _question(shape, counts, known, distinct)
-
-
-def _question(shape: Shape, counts: Mapping[str, int], known: int, distinct: int) -> str:
-    """What speaks for each role of a column of which nothing is known."""
-    quasi = "quasi if somebody else could know it of a person"
-    sensitive = "sensitive if nobody should learn it"
-    if shape.word == "flag" and counts:
-        value, count = min(counts.items(), key=lambda pair: (pair[1], pair[0]))
-        share = f"{value!r} stands in {count / known:.0%} of the rows"
-        return f"{sensitive} ({share}), {quasi}, plain if it tells of no person"
-    if shape.number and known <= MANY_ROWS * distinct:
-        return (
-            f"many different numbers, so that whoever knows one finds the row: {quasi}; {sensitive}; else an identifier"
-        )
-    return f"{quasi}, {sensitive}, plain if it is neither"
 
 
 def _ends(order: tuple[str, ...]) -> tuple[str, ...]:

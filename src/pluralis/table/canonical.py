@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from unicodedata import normalize
 
 import polars as pl
 
 from pluralis.errors import InputError
-from pluralis.policy.attributes import Attribute, MissingAs
+from pluralis.policy.attributes import Attribute
 from pluralis.table.dictionaries import decode, dictionary_encode, is_text
+from pluralis.table.missing import some_missing, with_missing_named, without_marked_numbers, without_marks
 from pluralis.table.spelling import canonical_spellings, skeleton
-
-_MARK = re.compile(r"-?\d+(\.\d+)?")
 
 
 def canonical(
@@ -25,17 +23,14 @@ def canonical(
     """
     name = series.name
     if attribute.type == "number":
-        return _without_marks(_as_numbers(series, missing), series, missing)
+        numbers = _as_numbers(series, missing)  # of texts, those that are marks are gone
+        return without_marked_numbers(numbers, missing) if series.dtype.is_numeric() else numbers
     text = series if is_text(series.dtype) else as_text(series, notes)
     texts = as_text(text.unique(), notes)
     if _is_canonical(texts, attribute, missing):
         return dictionary_encode(text, texts) if in_codes else decode(text)
     text = decode(text)
-    if missing:
-        text = text.set(text.str.strip_chars().is_in(list(missing)), None)
-    if isinstance(attribute.if_missing, MissingAs) and text.null_count():
-        notes.append(f"{name}: {text.null_count():,} missing published as {attribute.if_missing.as_!r}.")
-        text = text.fill_null(attribute.if_missing.as_)
+    text = with_missing_named(without_marks(text, missing), attribute, notes)
     table = canonical_spellings(text, fold_case=attribute.case == "fold")
     changed = table.filter(pl.col("text") != pl.col("spelling"))
     if changed.height:
@@ -50,17 +45,9 @@ def canonical(
     return text.set(text == "", None).rename(name)
 
 
-def _without_marks(numbers: pl.Series, series: pl.Series, missing: Sequence[str]) -> pl.Series:
-    """Numbers without those that mean missing, where the column holds no texts among which they were found."""
-    marks = [float(mark) for mark in missing if _MARK.fullmatch(mark)]
-    if not marks or not series.dtype.is_numeric():
-        return numbers
-    return numbers.set(numbers.is_in(pl.Series(marks).cast(numbers.dtype, strict=False).implode()), None)
-
-
 def _is_canonical(texts: pl.Series, attribute: Attribute, missing: Sequence[str]) -> bool:
     """Whether no text is missing, and each stands for itself; `texts` are different."""
-    if texts.null_count() or texts.str.strip_chars().is_in(["", *missing]).any():
+    if some_missing(texts, missing):
         return False
     frame = texts.to_frame("text").select(
         tidy=skeleton(pl.col("text"), fold_case=False) == pl.col("text"),
@@ -104,8 +91,7 @@ def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
                 f"{name!r} holds whole numbers beyond 64 bits. Use type: text to keep them exact."
             ) from None
     if kind == pl.String:
-        text = series.str.strip_chars()
-        text = text.set(text.is_in(list(missing)), None)
+        text = without_marks(series.str.strip_chars(), missing)
         if text.str.contains(r"^-?\d+$").all():
             whole = text.cast(pl.Int64, strict=False)
             if whole.null_count() > text.null_count():

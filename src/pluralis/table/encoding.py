@@ -23,7 +23,7 @@ import polars.selectors as cs
 
 from pluralis.errors import InputError, PolicyError
 from pluralis.kernels.order import take_digit
-from pluralis.policy.attributes import Attribute, MissingAs
+from pluralis.policy.attributes import Attribute
 from pluralis.policy.hierarchies import FileHierarchy, IntervalHierarchy, MaskHierarchy
 from pluralis.policy.policy import Policy
 from pluralis.table.bands import bands_out_of_order, overlapping_bands
@@ -32,6 +32,7 @@ from pluralis.table.canonical import canonical
 from pluralis.table.dictionaries import is_text, narrow
 from pluralis.table.hierarchies import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
 from pluralis.table.labels import interval_label, number_text
+from pluralis.table.missing import rows_with_sensitive_values
 from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.recoding import leaves_are_numbers, recode
 from pluralis.table.spelling import said_twice
@@ -272,7 +273,7 @@ def encode_clean(source: Clean, policy: Policy) -> Table:
     """The codes of a clean frame."""
     frame, person, notes = source.columns, source.person, list(source.notes)
     used = _used(policy)
-    keep = _rows_with_sensitive_values(frame, used, notes)
+    keep = rows_with_sensitive_values(frame, used, notes)
     dropped = frame.height - int(keep.sum())
     if dropped == frame.height:
         raise InputError("Every row misses a sensitive value. There is nothing to publish.")
@@ -303,29 +304,6 @@ def encode_clean(source: Clean, policy: Policy) -> Table:
 def _used(policy: Policy) -> dict[str, Attribute]:
     """The attributes that may be published."""
     return {name: attribute for name, attribute in policy.columns.items() if attribute.role != "identifier"}
-
-
-def _rows_with_sensitive_values(frame: pl.DataFrame, used: dict[str, Attribute], notes: list[str]) -> pl.Series:
-    """Which rows have every sensitive value, after what the policy says about missing ones."""
-    keep = pl.repeat(True, frame.height, eager=True)
-    for name, attribute in used.items():
-        gaps = frame[name].is_null()
-        if attribute.role != "sensitive" or not gaps.any():
-            continue
-        count = int(gaps.sum())
-        if isinstance(attribute.if_missing, MissingAs):
-            raise PolicyError(
-                f"attributes.{name}.if_missing: a number cannot be {attribute.if_missing.as_!r}. Use drop."
-            )
-        if attribute.if_missing == "drop":
-            keep = keep & ~gaps
-            notes.append(f"{name}: {count:,} rows without a value suppressed.")
-        else:
-            raise InputError(
-                f"{name!r} is sensitive and missing, {count:,} times (first: row {int(gaps.arg_true()[0]) + 1}). Add "
-                "if_missing: drop to suppress them, or if_missing: {as: unknown} to make it a value."
-            )
-    return keep
 
 
 def _warn_of_repeated_people(frame: pl.DataFrame | ParquetFile, policy: Policy, notes: list[str]) -> None:

@@ -17,8 +17,8 @@ from pluralis.attacks.adversary.posterior import Targets, Weakest, weakest
 from pluralis.attacks.base import Options, Result, bounds
 from pluralis.auditing.decomposed_tables import NotJudged, read_tables
 from pluralis.auditing.decomposed_worlds import Worlds, judge_claim
-from pluralis.auditing.joint_worlds import JointWorlds
-from pluralis.auditing.product_worlds import ProductWorlds
+from pluralis.auditing.decomposed_worlds_joint import JointWorlds
+from pluralis.auditing.decomposed_worlds_product import ProductWorlds
 from pluralis.display.words import percent
 from pluralis.release.release import Release
 

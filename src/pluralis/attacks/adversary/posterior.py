@@ -10,7 +10,7 @@ Where the values of two attributes do not stand side by side they are handed out
     cover q.
 
 That is what an enumeration of all worlds gives for this adversary, exactly, for every kind but one: a `decomposed`
-release tells sets and not shares, which are weighed as `estimate.decomposed` weighs them (what remains possible,
+release tells sets and not shares, which are weighed as `estimate.kinds.decomposed` weighs them (what remains possible,
 exactly, is in `group_guess`). A `multi` release is looked at table by table; whoever joins several of its tables is in
 `subtable_posterior`.
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from pluralis.auditing.definitions import MODELS, counted, diversity, placed, smallest_class, starts_of
+from pluralis.auditing.diversity_models import MODELS, counted, diversity, placed, smallest_class, starts_of
 
 
 def rows_of(*classes: str) -> pl.DataFrame:

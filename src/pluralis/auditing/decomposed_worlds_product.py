@@ -1,7 +1,7 @@
 """The worlds of a decomposed release whose sensitive table is published attribute by attribute, or not at all.
 
 What the tables say about one attribute does not mention another, so the worlds are a product, and what is known of
-other attributes tells nothing (see `candidates`).
+other attributes tells nothing (see `decomposed_worlds`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The worlds of a decomposed release whose sensitive table is published jointly (see `candidates`)."""
+"""The worlds of a decomposed release whose sensitive table is published jointly (see `decomposed_worlds`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from oracles.worlds_of_decomposed import Tiny, seen
-from pluralis.auditing import joint_worlds
+from pluralis.auditing import decomposed_worlds_joint
 from pluralis.auditing.decomposed_worlds import Candidates, judge, worlds_of
 from support.tiny_decomposed import answers, drawn, questions, require_weakest
 
@@ -66,14 +66,14 @@ def pairs_of(tiny: Tiny) -> int:
 
 def _fits(tiny: Tiny, most: int) -> bool:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joint_worlds, "EDGES", most)
+        patch.setattr(decomposed_worlds_joint, "EDGES", most)
         return judged(tiny, "", "s1").note is None
 
 
 def test_so_many_pairs_are_looked_at_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kinds of groups with two values each are four pairs; of rows, u and w have one and v two, in both groups."""
     assert pairs_of(TWO) == 6
-    monkeypatch.setattr(joint_worlds, "EDGES", 3)
+    monkeypatch.setattr(decomposed_worlds_joint, "EDGES", 3)
     assert judged(TWO, "", "s1").note == (
         "not judged in full: 4 pairs of a sensitive row and like groups, of 3 allowed"
     )
@@ -84,7 +84,7 @@ def test_so_many_values_in_places_are_counted_and_no_more(
     most: int, note: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """a and c have one value each, b has two in either group."""
-    monkeypatch.setattr(joint_worlds, "PLACES", most)
+    monkeypatch.setattr(decomposed_worlds_joint, "PLACES", most)
     free = tiny_of(["au", "bv", "bw", "cv"], "1122", {1: ["ab", "uvw"], 2: ["bc", "vw"]})
     assert judged(free, "s0", "s1").note == note
 
@@ -119,7 +119,7 @@ def test_places_count_who_surely_holds_a_value_and_who_may_hold_another() -> Non
 @pytest.mark.parametrize("piece", [1, 4_000_000])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_weakest_place_is_that_of_all_worlds(seed: int, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_worlds, "PIECE", piece)
+    monkeypatch.setattr(decomposed_worlds_joint, "PIECE", piece)
     random = Random(seed)
     for _ in range(8):
         tiny = drawn(random, rows=5)

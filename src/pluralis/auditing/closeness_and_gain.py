@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.auditing.definitions import CountedValues, Diversity, Numbers
+from pluralis.auditing.diversity_models import CountedValues, Diversity, Numbers
 from pluralis.table.dictionaries import dictionary_encode, is_text
 from pluralis.table.labels import number_texts
 from pluralis.table.spelling import canonical_values

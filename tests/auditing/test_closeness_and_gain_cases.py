@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pluralis.auditing import audit
-from pluralis.auditing.bounds import BoundedValues, closeness, gain, value_share
-from pluralis.auditing.definitions import CountedValues
+from pluralis.auditing.closeness_and_gain import BoundedValues, closeness, gain, value_share
+from pluralis.auditing.diversity_models import CountedValues
 from pluralis.auditing.judging import SensitiveValues, judge_together
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
