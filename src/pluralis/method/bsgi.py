@@ -191,21 +191,28 @@ class Bsgi(Method):
         return group_of
 
     def _refined(self, space: Space, rules: Rules, group_of: npt.NDArray[np.int64], l: int) -> npt.NDArray[np.int64]:
-        """Exchange rows between groups, the worst first, a few passes; no group's values change."""
+        """Exchange rows between groups, the worst first, a few passes; no group's values change.
+
+        Groups of more than 2 l rows were merged, of rows that fit nowhere, and are left as they are: one row more or
+        less does not make them narrower, and each look at them takes as long as they are large.
+        """
         if self.variant == "paper" or not self.refine:
             return group_of
         group_of = numbered(group_of)
         placed = np.flatnonzero(group_of != SUPPRESSED)
-        by_bucket = placed[np.argsort(rules.sensitive[0, placed], kind="stable")]
-        starts_of_buckets = np.concatenate([[0], np.cumsum(np.bincount(rules.sensitive[0, placed]))])
-        forest = plant(space, by_bucket, starts_of_buckets, marks_of(rules.sensitive[:1]).of_row)
         members = placed[np.argsort(group_of[placed], kind="stable")]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(group_of[placed]))])
+        sizes = np.bincount(group_of[placed])
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        small = placed[sizes[group_of[placed]] <= 2 * l]
+        by_bucket = small[np.argsort(rules.sensitive[0, small], kind="stable")]
+        counts = np.bincount(rules.sensitive[0, small], minlength=int(rules.sensitive[0].max(initial=0)) + 1)
+        starts_of_buckets = np.concatenate([[0], np.cumsum(counts)])
+        forest = plant(space, by_bucket, starts_of_buckets, marks_of(rules.sensitive[:1]).of_row)
         with stage("refining groups") as done:
             for turn in range(self.refine):
                 losses = losses_of(space, starts, members)
                 order = np.argsort(-losses, kind="stable")
-                order = order[np.diff(starts)[order] <= 2 * l]
+                order = order[sizes[order] <= 2 * l]
                 saved = 0.0
                 for start in range(0, order.size, BATCH):
                     saved += refine(space, forest, rules, starts, members, group_of, order[start : start + BATCH])
