@@ -21,10 +21,12 @@ from pluralis.profiling.drafting import drafted, flow
 from pluralis.table.icd import icd_line
 from support.cli_runner import caller
 from support.data_files import data_file
+from support.effort import LONG
 from support.health_tables import MADE
 from support.health_tables import SENSITIVE as MADE_SENSITIVE
 
-ROWS = 2_500  # of each public table, so that all of them are published in a minute
+ROWS = 1_000_000 if LONG else 2_500  # of each public table at most: of few rows, all are published in a minute
+MADE_ROWS = 20_000
 ATTACKED = ("demo", "survey", "adult.data.gz", "arx/adult.csv.gz")  # at publication, as whoever publishes has it
 ADULT = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
@@ -68,9 +70,9 @@ SENSITIVE: dict[str, list[str]] = {
 def table_of(name: str) -> pl.DataFrame:
     """Some rows of a table, spread over all of it."""
     if name in MADE:
-        return MADE[name](ROWS)
+        return MADE[name](min(ROWS, MADE_ROWS))
     if name == "demo":
-        return hospital_discharges(ROWS)
+        return hospital_discharges(min(ROWS, MADE_ROWS))
     path = data_file(name)
     if name in ("adult.data.gz", "adult.test.gz"):  # the raw files have no header
         lines = [line.split(",") for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
@@ -129,8 +131,38 @@ def test_init_decide_publish(name: str, pluralis: Callable[..., Any], tmp_path: 
     assert set(published.sensitive) <= set(table.columns)
 
 
+def test_what_fits_a_few_rows_is_tried_on_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A surplus of one value that a sample does not show makes a policy that the table refuses."""
+    rng = random.Random(4)
+    rows = 4_000
+    ills = [rng.choice("abcdefgh") for _ in range(rows)]
+    pays = [rng.choice("pqrstuvw") for _ in range(rows)]
+    kept = set(drafting.drawn_rows(pl.DataFrame({"row": range(rows)}), 500, "dry run")["row"])
+    for i in range(rows):  # of the others, a third: more than a quarter of the table
+        if i not in kept and rng.random() < 0.33:
+            ills[i] = "a"
+    table = pl.DataFrame({"age": [rng.randrange(80) for _ in range(rows)], "disease": ills, "diagnosis": pays})
+    tried: list[tuple[int, bool]] = []
+    refused = drafting._refused
+
+    def seen(draft: drafting.Drafted, sample: pl.DataFrame) -> str | None:
+        draft.lines["disease"].keys["l"] = min(4, draft.lines["disease"].keys["l"] + (not tried))  # a guess too high
+        why = refused(draft, sample)
+        tried.append((sample.height, why is None))
+        return why
+
+    monkeypatch.setattr(drafting, "TRIED", (500, 10_000))
+    monkeypatch.setattr(drafting, "_refused", seen)
+    text = pls.profile(table).draft()
+    assert tried[0] == (500, True)
+    assert (rows, False) in tried
+    assert tried[-1] == (rows, True)
+    assert "Tried on the table: it can be published." in text
+    assert pls.publish(table, pls.Policy.parse(text), key=pls.Key.test(), attacks=False).manifest.rows == rows
+
+
 def test_the_first_policy_of_encounters() -> None:
-    look = pls.profile(MADE["encounters"](ROWS))
+    look = pls.profile(MADE["encounters"](2_500))
     policy = pls.Policy.parse(look.draft())
     assert (look.person, policy.person) == ("patient_nbr", "patient_nbr")
     assert policy.columns["encounter_id"].role == "identifier"

@@ -30,11 +30,12 @@ from pluralis.profiling.bounding import Bounds, bounds_for
 from pluralis.profiling.drawn_rows import breaks_of, drawn_rows, keys_for
 from pluralis.profiling.profiles import FEW, RARE, ColumnProfile, Profile, profile
 from pluralis.profiling.vocabulary import meaning_of, words_of
+from pluralis.progress import stage
 from pluralis.randomness import Key
 from pluralis.table.encoding import Table, encode
 from pluralis.table.labels import number_text
 
-SAMPLE = 5_000  # rows that a draft is tried on
+TRIED = (5_000, 25_000, 300_000)  # rows that a draft is tried on, one after the other; few rows take few seconds
 MOST_L = 4
 MOST_ADVERSARIES = 4
 MOST_DROPPED = 0.05  # of the rows, where a sensitive number is missing
@@ -367,11 +368,18 @@ def _try_out(draft: Drafted) -> None:
     if draft.look.frame is None:
         return
     _without_secrets(draft)
-    sample = drawn_rows(draft.look.frame, SAMPLE, "dry run")
-    if (refusal := _refused(draft, sample)) is not None and (refusal := _weaken(draft, sample, refusal)) is not None:
-        draft.remarks.append(f"It cannot be published as it stands: {refusal}")
-        return
-    _with_less_lost(draft, sample)
+    with stage("trying the policy") as done:
+        for i, most in enumerate(TRIED):
+            sample = drawn_rows(draft.look.frame, most, "dry run")
+            refusal = _refused(draft, sample)
+            if refusal is not None and (refusal := _weaken(draft, sample, refusal)) is not None:
+                draft.remarks.append(f"It cannot be published as it stands: {refusal}")
+                return
+            if i == 0:
+                _with_less_lost(draft, sample)
+            if sample.height == draft.look.rows:
+                break
+            done((i + 1) / len(TRIED))
     rows = f"{sample.height:,} of its {draft.look.rows:,} rows" if sample.height < draft.look.rows else "the table"
     as_quasi = ", undecided columns as quasi" if draft.named("decide") else ""
     draft.remarks.insert(0, f"Tried on {rows}{as_quasi}: it can be published.")
