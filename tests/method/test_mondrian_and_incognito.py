@@ -476,3 +476,17 @@ def test_both_are_registered_with_their_options():
     assert method_for(Policy.from_dict(asked)) == Mondrian(mode="relaxed")
     for name in ("mondrian", "incognito"):
         assert any(line.startswith("minimality") for line in methods()[name].breaks)
+
+
+def test_a_large_group_is_not_peeled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cuts away from the median leave a 64th of the rows or more on each side, however many others there would be."""
+    rows = 600
+    rng = random.Random(7)
+    ills = rng.sample(["a"] * (rows // 2) + ["b", "c"] * (rows // 4), rows)
+    frame = pl.DataFrame({"age": range(rows), "ill": ills})
+    policy = Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="mondrian")
+    table = encode(frame, policy)
+    made = set(groups(Mondrian().plan(table, policy, DRAW)))
+    assert made == naive.mondrian(table, policy)
+    monkeypatch.setattr(naive, "PART", rows)
+    assert made != naive.mondrian(table, policy)

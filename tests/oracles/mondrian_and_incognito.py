@@ -11,7 +11,7 @@ from itertools import product
 from math import log
 from statistics import median
 
-from pluralis.kernels.mondrian import TRIES
+from pluralis.kernels.mondrian import PART, TRIES
 from pluralis.policy.policy import Policy
 from pluralis.table.encoding import Column, Table
 
@@ -112,9 +112,9 @@ def _keys(rows, column: Column):
 
 
 def _other_sides(rows, column: Column, table, policy):
-    """Cuts between any two values, or TRIES of them, the most even first."""
+    """Cuts between any two values, or TRIES of them, the most even first; a side has one row in PART or more."""
     key = _keys(rows, column)
-    least = max([policy.k or 1, *(policy.l(one.name) for one in table.sensitive)])
+    least = max([policy.k or 1, -(-len(rows) // PART), *(policy.l(one.name) for one in table.sensitive)])
     ends = [sum(key[row] < value for row in rows) for value in sorted(set(key.values()))]
     ends = [end for end in ends if end > 0 and least <= end <= len(rows) - least]
     kept = min(len(ends), TRIES)

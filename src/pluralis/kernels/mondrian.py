@@ -30,6 +30,7 @@ from pluralis.kernels.space import (
 TOP, DONE, GROUPS = 0, 1, 2
 DEPTH = 128  # the smaller half is cut first, so that log2(rows) places are enough
 TRIES = 64  # cuts of an attribute that are tried beside those at its median
+PART = 64  # each side of them has one row in so many, or more: to peel off few rows at a time takes n² steps
 NEAR = 64
 
 
@@ -201,7 +202,7 @@ def _cut_elsewhere(models, cuts, room, rows):
     """Cut between two keys, as near to the middle as both sides pass the test; the rows on the left side, or 0."""
     size = rows.size
     order = np.argsort(cuts.keys[:size])
-    borders = _borders(cuts, room, rows, order, models.least)
+    borders = _borders(cuts, room, rows, order, max(models.least, -(-size // PART)))
     fine = np.ones(borders.size, np.bool_)
     _test_beginnings(models, room, rows[order], borders, fine)
     if not fine.any():
