@@ -147,3 +147,17 @@ def test_of_two_secrets_that_hold_the_one_that_was_not_decided_is_told(monkeypat
     assert str(matched.note).startswith("not exactly: ")
     monkeypatch.setattr(module, "STEPS", 100)
     assert str(coverage(manifest_of(False), {"microdata": rows}, original)[-1].note).startswith("by matching, exactly")
+
+
+def test_shuffled_columns_share_the_steps_of_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, an audit takes no longer than a search for one."""
+    asked: list[int] = []
+    matched = module._matched
+
+    def counted(*given: Any) -> Any:
+        asked.append(given[-1])
+        return matched(*given)
+
+    monkeypatch.setattr(module, "_matched", counted)
+    assert all(finding.holds for finding in coverage(manifest_of(False), {"microdata": pl.DataFrame(ROWS)}, ORIGINAL))
+    assert asked == [module.STEPS // 2] * 2

@@ -5,8 +5,9 @@ labels cover and whose sensitive values it holds. It is looked for by auction (a
 Where sensitive columns were shuffled within groups, each of them must have such a matching of its own. That the same
 original rows explain all of them would be a matching in three dimensions or more; it is not checked.
 
-There is one bound: after STEPS visits of nodes, a minute or two, the search stops. Published rows that then have no row
-of their own are tested one by one, whether they cover any at all, and the finding says so.
+There is one bound: after STEPS visits of nodes, a minute or two, the search stops, that of each shuffled column after
+its part of them. Published rows that then have no row of their own are tested one by one, whether they cover any at
+all, and the finding says so.
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ def covered(
     ]
     sensitive = [column.name for column in info.named("sensitive")]
     if linked or len(sensitive) < 2:
-        return _matched(quasi, rows, original, sensitive, "by matching, exactly", keep)
+        return _matched(quasi, rows, original, sensitive, "by matching, exactly", keep, STEPS)
     apart = "by matching, exactly for each sensitive attribute alone"
-    findings = [_matched(quasi, rows, original, [name], apart, keep) for name in sensitive]
+    findings = [_matched(quasi, rows, original, [name], apart, keep, STEPS // len(sensitive)) for name in sensitive]
     return min(findings, key=lambda finding: (finding.holds, finding.measured, finding.note == apart))
 
 
@@ -87,6 +88,7 @@ def _matched(
     sensitive: list[str],
     how: str,
     keep: Collection[str],
+    steps: int,
 ) -> Finding:
     """Whether every published row can be given an original row of its own that holds the same sensitive values."""
     from pluralis.auditing.matching import match  # takes a moment to load, and not every audit needs it
@@ -97,7 +99,7 @@ def _matched(
     )
     values = pl.concat([published, true]).unique()
     boxes, first = join_boxes(quasi, places_among(published, values))
-    matching = match(boxes, join_points(quasi, places_among(true, values)), STEPS)
+    matching = match(boxes, join_points(quasi, places_among(true, values)), steps)
     witness = None
     if matching.short.size:
         row = rows.row(int(first[matching.short[0]]), named=True)
@@ -107,7 +109,7 @@ def _matched(
         how += f": {together if matching.shared else 'a row there covers no original row'}"
     elif matching.untried:
         how = (
-            f"not exactly: the search for a matching was stopped after {STEPS:,} steps; {matching.placed:,} rows have "
+            f"not exactly: the search for a matching was stopped after {steps:,} steps; {matching.placed:,} rows have "
             f"a row of their own, the other {matching.untried:,} were tested one by one"
         )
     fit = matching.placed + matching.untried
