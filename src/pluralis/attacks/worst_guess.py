@@ -1,7 +1,10 @@
 """The worst measured guess of a release: one line beside the verdict, in the terminal, the README and the report.
 
 Ranked     by how far guesses came true above the prior: the lower end of their interval, so that few people count for
-           less. Results about rows, not about an attribute, are no guesses of it.
+           less, and no more than the largest posterior where it was worked out. Results about rows, not about an
+           attribute, are no guesses of it.
+Few        guesses of fewer than MANY people come true by luck: the largest posterior stands in the place of how many
+           did.
 Named      the worst guess of a sensitive attribute, or of one value of it that is bounded by itself, and of whom; and
            of a plain column where that is worse, which is published as it is, so that whoever finds a row reads it.
 Surest     what is right of many can be far surer of a few. Where no claim bounds the shares of groups, the largest
@@ -19,6 +22,7 @@ PLAINEST = "homogeneity"  # of two attacks that make the same guesses the plaine
 WEAKEST = "in the weakest group"
 NOT_MEASURED = "not measured at publication"
 NONE_BETTER = "none better than the prior"
+MANY = 30
 FEW = "its numbers are the publisher's, for they are about few people"
 
 
@@ -34,7 +38,9 @@ def worst_guess(results: Sequence[Result]) -> Result | None:
 
 
 def _above_prior(result: Result) -> float:
-    return interval(result.success, result.targets)[0] - result.prior
+    """By how much guesses are better than the prior, at least."""
+    sure, _ = interval(result.success, result.targets)
+    return (sure if result.worst is None else min(sure, result.worst)) - result.prior
 
 
 def worst_in_words(results: Sequence[Result] | None, *, least: int = 0) -> str:
@@ -56,6 +62,8 @@ def worst_in_words(results: Sequence[Result] | None, *, least: int = 0) -> str:
     >>> ill = replace(job, attribute="ill", value="Yes", share=0.226, whom="people of whom it is likeliest", promised=1)
     >>> worst_in_words([ill])
     'ill = Yes, right for 42 % of the 23 % of people of whom it is likeliest, prior 19 % (homogeneity)'
+    >>> worst_in_words([replace(ill, targets=2, success=1.0, low=0.34, worst=0.25, share=0.0004)])
+    'ill = Yes, right for at most 25 % of the under 1 % of people of whom it is likeliest, prior 19 % (homogeneity)'
     """
     if results is None:
         return NOT_MEASURED
@@ -93,4 +101,6 @@ def _words(result: Result, least: int, surest: Result | None) -> str:
     here = surest is not None and surest.guessed == result.guessed
     weakest = f", {WEAKEST} {percent(surest.worst or 0.0)}" if here and surest is not None else ""
     beside = f"prior {percent(result.prior)} ({result.attack})"
-    return f"{result.guessed}, {right}{percent(result.success)} of {whom}{weakest}, {beside}"
+    most = result.worst if result.targets < MANY else None
+    often = percent(result.success) if most is None or result.success <= most else f"at most {percent(most)}"
+    return f"{result.guessed}, {right}{often} of {whom}{weakest}, {beside}"
