@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -42,6 +43,7 @@ VALUE = "\0value"
 TIE = 1e-12  # by which probabilities that are equal may differ: rounding
 CELLS = 20_000_000  # probabilities that are held at a time
 PAIRS = 1_000_000  # of people and boxes around them, at a time
+JOINED = 60_000  # pairs of a class of people and a box around it, joined with the values of its groups at a time
 ALL_PAIRS = 4_000_000  # of a person and rows that it may be: beyond, fewer people are looked at
 
 Ints = npt.NDArray[np.int64]
@@ -232,27 +234,40 @@ class Targets:
         groups = self.boxes[GROUP].unique() if self.view.groups == [GROUP] else None
         every = self.view.group_values((attribute, *known), groups) if values is None else [values]
         asked = next(values for values in every if attribute in values.attributes)
-        beside = [name for name in known if name in asked.attributes]
+        beside = _in(asked, known)
         shares = asked.shares([*beside, attribute]).select(GROUP_ID, *beside, attribute, SHARE)
         people = pl.DataFrame({CLASS: self.class_of, **{name: self.true_codes(name) for name in known}}).unique()
         if len(every) == 1:
             weighed = self.boxes.join(shares, left_on=asked.group, right_on=GROUP_ID)
             weighed = weighed.group_by(BOX, *beside, attribute).agg((pl.col(PEOPLE) * pl.col(SHARE)).sum().alias(SHARE))
-            joint = people.join(self.covering, on=CLASS).join(weighed, on=[BOX, *beside])
         else:
-            joint = self._few(people).join(self.covering, on=CLASS).join(self.boxes, on=BOX)
-            for other in every:
-                inside = [name for name in known if name in other.attributes]
-                if other is not asked:
-                    share = other.shares(inside).select(GROUP_ID, *inside, pl.col(SHARE).alias("\0by"))
-                    joint = joint.join(share, left_on=[other.group, *inside], right_on=[GROUP_ID, *inside])
-                    joint = joint.with_columns(pl.col(PEOPLE) * pl.col("\0by")).drop("\0by")
+            people = self._few(people)
+            others = [(other, _in(other, known)) for other in every if other is not asked]
+            by_others = [(other.group, inside, other.shares(inside)) for other, inside in others]
+
+        def joined(part: pl.DataFrame) -> pl.DataFrame:
+            if len(every) == 1:
+                return people.join(part, on=CLASS).join(weighed, on=[BOX, *beside])
+            joint = people.join(part, on=CLASS).join(self.boxes, on=BOX)
+            for group, inside, by_other in by_others:
+                share = by_other.select(GROUP_ID, *inside, pl.col(SHARE).alias("\0by"))
+                joint = joint.join(share, left_on=[group, *inside], right_on=[GROUP_ID, *inside])
+                joint = joint.with_columns(pl.col(PEOPLE) * pl.col("\0by")).drop("\0by")
             joint = joint.group_by(CLASS, *known, asked.group).agg(pl.col(PEOPLE).sum())
             joint = joint.join(shares, left_on=[asked.group, *beside], right_on=[GROUP_ID, *beside])
-            joint = joint.with_columns((pl.col(PEOPLE) * pl.col(SHARE)).alias(SHARE))
-        joint = joint.group_by(CLASS, *known, attribute).agg(pl.col(SHARE).sum())
+            return joint.with_columns((pl.col(PEOPLE) * pl.col(SHARE)).alias(SHARE))
+
+        parts = (joined(part).group_by(CLASS, *known, attribute).agg(pl.col(SHARE).sum()) for part in self._parts)
+        joint = pl.concat(parts)
         total = pl.col(SHARE).sum().over(CLASS, *known)
         return joint.with_columns(pl.col(SHARE) / total).rename({attribute: VALUE})
+
+    @cached_property
+    def _parts(self) -> list[pl.DataFrame]:
+        """`covering` in parts of whole classes, of about JOINED pairs each: with what their groups say they grow."""
+        last = np.flatnonzero(np.diff(self.covering[CLASS].to_numpy(), append=-1))  # of each class
+        ends = last[np.flatnonzero(np.diff((last + 1) // JOINED, append=-1))] + 1
+        return [self.covering[begin:end] for begin, end in pairwise([0, *ends.tolist()])] or [self.covering]
 
     def _known(self, question: Question) -> list[str]:
         """The sensitive attributes that are known, and of which the table tells."""
@@ -280,3 +295,8 @@ class Targets:
         targets, right = float(reached[PEOPLE].sum()), float((hits[PEOPLE] * hits["\0chance"]).sum())
         fewer = people.join(self.covering, on=CLASS, how="semi").height > reached.height
         return Guesses(int(targets), right, sampled=self.sampled or (fewer and not self.manifest.suppressed))
+
+
+def _in(values: GroupValues, names: Iterable[str]) -> list[str]:
+    """Those of the attributes that groups hold values of."""
+    return [name for name in names if name in values.attributes]
