@@ -288,6 +288,7 @@ def test_a_large_table_is_tried_on_drawn_rows_and_refused_by_all(
 ) -> None:
     monkeypatch.setattr(table_problems, "LARGE", 500)
     monkeypatch.setattr(table_problems, "SAMPLED", 200)
+    monkeypatch.setattr(table_problems, "TRIED", (ROWS - 1,))
     sizes = []
 
     def counting(frame: pl.DataFrame, *rest: Any, **keys: Any) -> Any:
@@ -322,5 +323,63 @@ def test_drawn_rows_have_the_bins_of_all(here: Path, monkeypatch: pytest.MonkeyP
     assert tried.feasible
     monkeypatch.setattr(table_problems, "LARGE", 500)
     monkeypatch.setattr(table_problems, "SAMPLED", 200)
+    monkeypatch.setattr(table_problems, "TRIED", (ROWS - 1,))
     check = pls.check_policy(table, policy)
     assert (check.problems, check.tried) == ((), 200)
+
+
+def test_what_drawn_rows_allow_is_tried_on_all(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the table is not too large: 20 rows that no group of 150 takes are not among 200 drawn ones."""
+    monkeypatch.setattr(table_problems, "LARGE", 500)
+    monkeypatch.setattr(table_problems, "SAMPLED", 200)
+    drawn = set(table_problems.drawn_rows(pl.DataFrame({"row": range(ROWS)}), 200, "check")["row"])
+    ills = [
+        "flu" if i in drawn and i % 4 else "hiv" if i in drawn else "gout" if i % 4 else "asthma" for i in range(ROWS)
+    ]
+    table = TABLE.with_columns(disease=pl.Series(ills))
+    policy = pls.Policy(quasi=["age", "sex"], sensitive={"disease": {"l": 2}}, others="drop")
+    check = pls.check_policy(table, policy)
+    assert (check.tried, check.sampled) == (ROWS, "")
+    assert check.feasible
+    pls.publish(table, policy, key=pls.Key.test(), attacks=False)
+
+
+@pytest.mark.parametrize(("person", "mended"), [("Patient", "patient"), ("patiens", "patient"), ("nobody", None)])
+def test_a_person_is_repaired_and_never_dropped(here: Path, person: str, mended: str | None) -> None:
+    """Without `person` a group may hold one of them twice, and everything would say that all is well."""
+    text = "version: 1\nothers: drop\nattributes: {patient: {role: identifier}, age: {role: quasi}, %s}\nperson: %s\n"
+    Path("policy.yaml").write_text(text % (DISEASE, person))
+    check = pls.check_policy("table.csv", "policy.yaml")
+    (problem,) = (one for one in check.problems if one.code)
+    assert repr(person) in problem.message
+    if mended is None:
+        assert (problem.change, check.mended) == ("", None)
+    else:
+        assert check.mended is not None
+        assert pls.Policy.parse(check.mended).person == mended
+
+
+def test_people_with_several_rows_are_told_of(here: Path) -> None:
+    text = "version: 1\nothers: drop\nattributes: {patient: {role: identifier}, age: {role: quasi}, %s}\n"
+    Path("policy.yaml").write_text(text % DISEASE)
+    check = pls.check_policy("table.csv", "policy.yaml")
+    assert check.feasible
+    assert any("add `person: patient`" in problem.message for problem in check.problems)
+    Path("policy.yaml").write_text(text % DISEASE + "person: patient\n")
+    assert not any(
+        "add `person" in problem.message for problem in pls.check_policy("table.csv", "policy.yaml").problems
+    )
+
+
+def test_a_bound_of_a_value_that_no_row_holds_stands_among_the_others(here: Path) -> None:
+    """It cannot be mended: which value was meant is not known, and without its bound it would not be protected."""
+    text = (
+        "version: 1\nothers: drop\nattributes: {agge: {role: quasi}, disease: {role: sensitive, at_most: {Ja: 1/4}}}\n"
+    )
+    Path("policy.yaml").write_text(text + "publish: {method: bsgy}\n")
+    check = pls.check_policy("table.csv", "policy.yaml")
+    messages = [problem.message for problem in check.problems]
+    assert any("no row holds 'Ja'" in message for message in messages)
+    assert any("'agge'" in message for message in messages)
+    assert any("bsgy" in message for message in messages)
+    assert check.mended is None

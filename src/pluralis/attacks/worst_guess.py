@@ -4,7 +4,7 @@ Ranked     by how far guesses came true above the prior: the lower end of their 
            less, and no more than the largest posterior where it was worked out. Results about rows, not about an
            attribute, are no guesses of it.
 Few        guesses of fewer than MANY people come true by luck: the largest posterior stands in the place of how many
-           did.
+           did. Where there is none, they count only if nothing was asked of more people.
 Named      the worst guess of a sensitive attribute, or of one value of it that is bounded by itself, and of whom; and
            of a plain column where that is worse, which is published as it is, so that whoever finds a row reads it.
 Surest     what is right of many can be far surer of a few. Where no claim bounds the shares of groups, the largest
@@ -32,9 +32,13 @@ def worst_guess(results: Sequence[Result]) -> Result | None:
     >>> weak, strong = (Result("a", "", 5_000, True, s, s - 0.01, s + 0.01, 0.1, attribute="job") for s in (0.2, 0.4))
     >>> worst_guess([weak, strong]) == strong, worst_guess([])
     (True, None)
+    >>> few = Result("persons", "", 8, True, 1.0, 0.68, 1.0, 0.1, attribute="job")
+    >>> worst_guess([weak, few]) == weak, worst_guess([few]) == few
+    (True, True)
     """
     guesses = [result for result in results if result.attribute is not None and result.above_chance]
-    return max(guesses, key=lambda one: (_above_prior(one), one.attack == PLAINEST), default=None)
+    certain = [result for result in guesses if result.targets >= MANY or result.worst is not None]
+    return max(certain or guesses, key=lambda one: (_above_prior(one), one.attack == PLAINEST), default=None)
 
 
 def _above_prior(result: Result) -> float:

@@ -16,7 +16,7 @@ from pluralis.grouping.eligibility import largest_l, require_eligible
 from pluralis.method import AUTO, method_for, methods
 from pluralis.policy.policy import Policy
 from pluralis.profiling.bounding import bound_above, bounds_for
-from pluralis.profiling.drafting import flow, understood
+from pluralis.profiling.drafting import TRIED, flow, understood
 from pluralis.profiling.drawn_rows import breaks_of, drawn_rows, keys_for
 from pluralis.profiling.explaining import Explanation
 from pluralis.profiling.plain_columns import finds_rows, told_by
@@ -43,6 +43,9 @@ def look_at_columns(examined: Examined, frame: pl.DataFrame) -> None:
     present = frame.columns
     for name in dict.fromkeys(policy.needed):
         if name in present:
+            continue
+        if name == policy.person:
+            _look_for_the_person(examined, name, present)
             continue
         close = [one for one in present if one not in policy.needed and one.casefold() == name.casefold()]
         close += difflib.get_close_matches(name, [one for one in present if one not in policy.needed], n=1, cutoff=0.6)
@@ -74,12 +77,22 @@ def look_at_columns(examined: Examined, frame: pl.DataFrame) -> None:
     _look_at_method(examined)
 
 
+def _look_for_the_person(examined: Examined, name: str, present: list[str]) -> None:
+    """A person column that is not there is another one, or cannot be mended: without it nobody is kept apart."""
+    alike = [one for one in present if one.casefold() == name.casefold()]
+    close = [*alike, *difflib.get_close_matches(name, present, n=1, cutoff=0.6)]
+    message = f"The policy names {name!r} as the person, the table has no such column. {did_you_mean(name, present)}"
+    examined.note("columns", message, ("person",), change=f"person: {close[0]!r}" if close else "")
+    if close:
+        examined.data["person"] = close[0]
+        if name in examined.data.get("attributes", {}):
+            examined.drop_column(name)
+
+
 def _place_of(policy: Policy, name: str) -> tuple[str | int, ...]:
     """Where a policy names a column."""
     if name in policy.attributes:
         return ("attributes", name)
-    if name == policy.person:
-        return ("person",)
     number = next((i for i, rule in enumerate(policy.rules) if name in (*rule.knows, rule.protects)), None)
     return () if number is None else ("rules", number)
 
@@ -140,7 +153,10 @@ def alone(examined: Examined, frame: pl.DataFrame, name: str) -> Table:
     """One column encoded by itself, as the mended policy says."""
     policy = examined.mended
     assert policy is not None
-    return encode(frame, _only(policy, name))
+    table = encode(frame, _only(policy, name))
+    if policy.columns[name].role == "sensitive":
+        bounds_by_code(table[name], policy.columns[name])  # or a refusal: it names a value that no row holds
+    return table
 
 
 def _only(policy: Policy, name: str) -> Policy:
@@ -168,6 +184,8 @@ def _refused(action: Callable[[], Any]) -> PluralisError | None:
 def _mend_values(examined: Examined, name: str, refusal: str, series: pl.Series) -> str:
     """Change the keys of a column so that its values can be read, and say how."""
     keys = examined.keys(name)
+    if "no row holds" in refusal and "at_most" in keys:
+        return ""  # which value was meant is for whoever wrote it: without its bound it would not be protected
     if "is a number in the policy" in refusal:
         texts = as_text(series, []).str.strip_chars()
         counts = dict(texts.drop_nulls().value_counts().iter_rows())
@@ -294,8 +312,8 @@ def look_at_rules(examined: Examined, explanation: Explanation) -> None:
 def look_at_the_whole(examined: Examined, frame: pl.DataFrame) -> None:
     """Build the mended policy as publishing does, and weaken it until that is possible.
 
-    Of a large table drawn rows are planned. What they refuse counts only if all rows refuse it, too: on fewer rows
-    values are rarer, and shares are not quite what they are.
+    Of a large table drawn rows are planned first. What they refuse counts only if all rows refuse it, too: on fewer
+    rows values are rarer, and shares are not quite what they are. What they allow is tried on all rows, up to TRIED.
     """
     whole, frame = frame, drawn_rows(frame, SAMPLED, "check") if frame.height > LARGE else frame
     for _ in range(MOST_TRIES):
@@ -303,10 +321,11 @@ def look_at_the_whole(examined: Examined, frame: pl.DataFrame) -> None:
         if policy is None or policy.publish.method == AUTO or any(p.code and not p.change for p in examined.problems):
             return
         examined.tried = frame.height
-        refusal = _refused(lambda policy=policy: build(frame, _for_rows(policy, frame, whole), Key.test()))  # type: ignore[misc]
-        if refusal is not None and frame.height < whole.height:
-            examined.tried = whole.height
-            refusal = _refused(lambda policy=policy: build(whole, policy, Key.test()))  # type: ignore[misc]
+        refusal = _refused_by(policy, frame, whole)
+        if frame.height < whole.height and (refusal is not None or whole.height <= TRIED[-1]):
+            fits, examined.tried = refusal is None, whole.height
+            refusal = _refused_by(policy, whole, whole)
+            frame = whole if fits else frame  # what helps is tried on rows that show what is wrong
         if refusal is None:
             return
         change = _weaken(examined, frame, whole, str(refusal))
@@ -314,6 +333,11 @@ def look_at_the_whole(examined: Examined, frame: pl.DataFrame) -> None:
         if not change:
             return
         read_settings(examined)
+
+
+def _refused_by(policy: Policy, rows: pl.DataFrame, whole: pl.DataFrame) -> PluralisError | None:
+    """Why some rows of a table, or all, cannot be published."""
+    return _refused(lambda: build(rows, _for_rows(policy, rows, whole), Key.test()))
 
 
 def _place_named(policy: Policy, refusal: str) -> tuple[str | int, ...]:
@@ -341,7 +365,7 @@ def _weaken(examined: Examined, frame: pl.DataFrame, whole: pl.DataFrame, refusa
         policy = Policy.from_dict(tried, folder=examined.folder) if _well_formed(tried) else None
         if policy is None:
             continue
-        if _refusal(lambda policy=policy: build(frame, _for_rows(policy, frame, whole), Key.test())) is None:  # type: ignore[misc]
+        if _refused_by(policy, frame, whole) is None:
             examined.data = tried
             return change
     return ""
@@ -418,6 +442,11 @@ def look_at_what_misleads(examined: Examined, look: Profile, frame: pl.DataFrame
             examined.note("misleading", message, place, 0)
     for name, message in told_by(policy, frame, look):
         examined.note("misleading", message, ("attributes", name), 0)
+    if policy.person is None and (person := look.person) is not None and person in policy.columns:
+        message = (
+            f"{person!r} repeats in several rows: if it names people, add `person: {person}`, or no group is kept "
+        )
+        examined.note("misleading", f"{message}from holding one of them twice.", ("attributes", person), 0)
     if not policy.sensitive:
         k = "groups of k rows" if policy.k is not None else "nothing"
         examined.note("misleading", f"No column is sensitive: {k} is all that is promised.", ("attributes",), 0)

@@ -34,15 +34,27 @@ def canonical(
     table = canonical_spellings(text, fold_case=attribute.case == "fold")
     changed = table.filter(pl.col("text") != pl.col("spelling"))
     if changed.height:
-        one, other = changed.row(0)
-        alike = normalize("NFC", one) == normalize("NFC", other)  # on a screen
-        shown = ascii if alike else repr
-        notes.append(
-            f"{name}: {changed.height:,} spelling{'s' * (changed.height > 1)} merged with another, "
-            f"such as {shown(one)} with {shown(other)}."
-        )
+        merged = changed.filter(pl.col("spelling").is_in(_said_twice(table).implode()))
+        if merged.height:
+            several = f"{merged.height:,} spelling{'s' * (merged.height > 1)} merged with another"
+            notes.append(f"{name}: {several}, such as {_side_by_side(merged, 'with')}.")
+        if merged.height < changed.height:
+            alone = changed.join(merged, on="text", how="anti")
+            notes.append(f"{name}: {alone.height:,} values tidied, such as {_side_by_side(alone, 'to')}.")
         text = text.replace_strict(table["text"], table["spelling"], default=None)
     return text.set(text == "", None).rename(name)
+
+
+def _said_twice(table: pl.DataFrame) -> pl.Series:
+    """The spellings of several texts."""
+    return table["spelling"].filter(table["spelling"].is_duplicated()).unique()
+
+
+def _side_by_side(changed: pl.DataFrame, word: str) -> str:
+    """A text and its spelling; where they look the same on a screen, by the numbers of their characters."""
+    one, other = changed.row(0)
+    shown = ascii if normalize("NFC", one) == normalize("NFC", other) else repr
+    return f"{shown(one)} {word} {shown(other)}"
 
 
 def _is_canonical(texts: pl.Series, attribute: Attribute, missing: Sequence[str]) -> bool:
