@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from pluralis.table.csv_files import write_csv_bytes
@@ -13,6 +14,7 @@ from support.cli_runner import caller
 from support.sample_tables import PATIENTS
 from support.sample_tables import PATIENTS_YAML as POLICY
 
+SECRETS = {"disease": 1, "drug": 3, "ward": 5}
 TRIED = ("--methods", "anatomy,mondrian,sloms")
 
 
@@ -71,3 +73,29 @@ def test_publish_with_auto_says_what_it_took(pluralis: Any, tmp_path: Path) -> N
     assert ran.code == 0, ran.err
     assert "method: auto. Take anatomy." in " ".join(ran.out.split())
     assert json.loads((tmp_path / "release" / "manifest.json").read_text())["method"] == "anatomy"
+
+
+@pytest.mark.usefixtures("trials_in_this_process")
+def test_many_adversaries_find_room_on_a_narrow_terminal(
+    pluralis: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each the likeliest guess is shown, and what was lost comes first, whole."""
+    rows = [{"age": 20 + i % 40, **{name: "abcd"[(i * step) % 4] for name, step in SECRETS.items()}} for i in range(80)]
+    (tmp_path / "many.csv").write_bytes(write_csv_bytes(pl.DataFrame(rows)))
+    attributes = {name: {"role": "sensitive", "l": 2} for name in SECRETS}
+    knows = [{"knows": ["age"]}, *({"knows": ["age", name]} for name in SECRETS)]
+    asked = {
+        "version": 1,
+        "attributes": {"age": {"role": "quasi", "type": "number"}, **attributes},
+        "adversaries": knows,
+    }
+    (tmp_path / "many.json").write_text(json.dumps(asked))
+    monkeypatch.setenv("COLUMNS", "100")
+    ran = pluralis("compare", "many.csv", "--policy", "many.json", "--methods", "bsgi,mondrian", "--out", "compared")
+    assert ran.code == 0, ran.err
+    (heads,) = (line.split() for line in ran.out.splitlines() if " NCP " in line)
+    assert heads[:5] == ["method", "l", "error", "KL", "NCP"]
+    assert " ".join(heads).endswith("A at most B at most C at most D at most")
+    (taken,) = (line for line in ran.out.splitlines() if line.startswith("▶  "))
+    assert taken.count(" %") == 4
+    assert "A at most" in (tmp_path / "compared" / "compare.html").read_text()

@@ -96,7 +96,7 @@ def _show_trials(console: Terminal, comparison: Comparison) -> None:
         line = TrialCells(comparison, trial, measured)
         mark = styled("▶", "bold green") if line.take else "●" if line.frontier else ""
         kept = "" if line.satisfies else styled("keeps less than the policy asks", "dim")
-        cells = [line.method, line.l, *line.guesses, *line.rest, *line.attacks]
+        cells = [line.method, line.l, *line.rest, *line.guesses, *line.attacks]
         grid.line(mark, *cells, kept, style="bold" if line.take else None)
     console.print()
     console.print(grid)

@@ -34,9 +34,11 @@ HOW = (
     "sensitive value, the mean over attributes where there are several, against what is lost."
 )
 
+MOST_GUESSES = 8  # in a line of the table: of more, the likeliest of each adversary alone
+
 
 class TrialCells:
-    """A trial as cells: `method`, `l`, `guesses`, `rest` and `attacks`, in the order of the headings."""
+    """A trial as cells: `method`, `l`, `rest`, `guesses` and `attacks`, in the order of the headings."""
 
     def __init__(self, comparison: Comparison, trial: Trial, measured: Measured) -> None:
         self.take = trial is comparison.taken
@@ -56,12 +58,16 @@ class TrialCells:
 
 
 def _guesses(comparison: Comparison, measured: Measured, known: tuple[str, ...]) -> str:
-    guess_of = {guess.attribute: guess for guess in measured.guesses if guess.adversary == known}
-    cells = []
-    for name in guessed_attributes(comparison, known):
-        guess = guess_of.get(name)
-        cells.append(NOTHING if guess is None or guess.measured is None else f"{100 * guess.measured:.1f}")
-    return " / ".join(cells) + " %"
+    measured_of = {guess.attribute: guess.measured for guess in measured.guesses if guess.adversary == known}
+    of_each = [measured_of.get(name) for name in guessed_attributes(comparison, known)]
+    if _too_many_guesses(comparison):
+        return f"{100 * max((guess for guess in of_each if guess is not None), default=0.0):.1f} %"
+    return " / ".join(NOTHING if guess is None else f"{100 * guess:.1f}" for guess in of_each) + " %"
+
+
+def _too_many_guesses(comparison: Comparison) -> bool:
+    """Whether only the likeliest guess of each adversary finds room in a table."""
+    return sum(len(guessed_attributes(comparison, known)) for known in comparison.adversaries) > MOST_GUESSES
 
 
 def guessed_attributes(comparison: Comparison, known: tuple[str, ...]) -> list[str]:
@@ -92,8 +98,9 @@ def known_in_words(comparison: Comparison) -> dict[str, str]:
 
 def headings(comparison: Comparison) -> list[str]:
     """Of the columns that a trial has cells for."""
-    whom = [f"{letter} guesses" for letter in adversary_letters(comparison)]
-    return ["method", "l", *whom, "error", "KL", "NCP", "suppressed", "seconds", *_attacks(comparison)]
+    words = "at most" if _too_many_guesses(comparison) else "guesses"
+    whom = [f"{letter} {words}" for letter in adversary_letters(comparison)]
+    return ["method", "l", "error", "KL", "NCP", "suppressed", "seconds", *whom, *_attacks(comparison)]
 
 
 def _attacks(comparison: Comparison) -> list[str]:
@@ -152,9 +159,10 @@ def _trials(comparison: Comparison) -> Iterator[Html]:
     for trial, measured in comparison.made:
         line = TrialCells(comparison, trial, measured)
         note = "take" if line.take else "frontier" if line.frontier else "" if line.satisfies else "less than asked"
-        rows.append([named(line.method), line.l, *line.guesses, *line.rest, *line.attacks, note])
-    heads = [*headings(comparison), ""]
-    yield table("Trials", heads, rows, *range(1, len(heads) - 1))
+        rows.append([named(line.method), note, line.l, *line.rest, *line.guesses, *line.attacks])
+    method, *others = headings(comparison)
+    heads = [method, "", *others]
+    yield table("Trials", heads, rows, *range(2, len(heads)))
 
 
 def _refused(comparison: Comparison) -> Html:
