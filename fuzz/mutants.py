@@ -215,6 +215,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/release/test_form_cases.py",
     ),
     "release/parameter_form": (
+        "tests/release/test_form_cases.py",
         "tests/release/test_domains.py",
         "tests/release/test_forged_names.py",
         "tests/release/test_forged_words.py",

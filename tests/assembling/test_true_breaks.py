@@ -159,5 +159,9 @@ def test_the_readme_speaks_of_what_is_there(method: str, case: str) -> None:
     assert (APART in text) <= any("attribute" in release.tables[name].columns for name in tables)
     if release.traits.has_subtables:
         assert (LABELS in text) == any(not column.exact for column in columns_of(release, "quasi"))
+    if release.traits.has_slices:
+        exact = release.manifest.parameters.k is None
+        assert (LABELS in text, "hold the values themselves" in text) == (not exact, exact)
+        assert ("`group_2` likewise" in text) == ("slice_2" in tables)
     if release.traits.lists_of_groups:
         assert ("`sensitive`, or the tables" in text) == any(name.startswith("sensitive") for name in tables)

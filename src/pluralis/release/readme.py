@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pluralis.display.escaping import code, markdown
 from pluralis.release.form import told_by_plain_column, worst_and_others
 from pluralis.release.kinds import kind_named
-from pluralis.release.kinds.base import APART, LABELS
+from pluralis.release.kinds.base import APART, EXACT, LABELS
 from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.table.labels import is_binned, number_text
 
@@ -86,6 +86,10 @@ def _how_to_read(manifest: Manifest) -> str:
         text = text.replace(f"{APART}\n", "")
     if manifest.traits.has_subtables and not any(column.role == "quasi" and not column.exact for column in columns):
         text = text.replace(f"{LABELS}\n", "")
+    if manifest.traits.has_slices and manifest.parameters.k is None:
+        text = text.replace(LABELS, EXACT if "plain" in roles else EXACT.replace(" and plain columns", ""))
+    if manifest.traits.has_slices and len(manifest.tables) == 2:
+        text = text.replace("; `slice_2` and `group_2` likewise", "")
     if manifest.traits.lists_of_groups and not any("sensitive" in info.name for info in manifest.tables):
         line = "- `sensitive`, or the tables `sensitive_…`, say how often values occur in the whole table (`count`).\n"
         text = text.replace(line, "")

@@ -57,12 +57,17 @@ def narrow(values: pl.Series) -> pl.Series:
 
 
 def decode(values: pl.Series) -> pl.Series:
-    """Codes as the text they stand for, numbers in 64 bits; anything else as it is."""
-    if isinstance(values.dtype, (pl.Enum, pl.Categorical)):
+    """Codes as the text they stand for, numbers in 64 bits; anything else as it is.
+
+    However long a text is and however many rows hold it, it stands in memory once.
+    """
+    if isinstance(values.dtype, pl.Enum):
+        return values.dtype.categories.gather(values.to_physical()).rename(values.name)
+    if isinstance(values.dtype, pl.Categorical):
         return values.cast(pl.String)
     return values.cast(pl.Int64) if values.dtype == pl.Int32 else values
 
 
 def decode_table(table: pl.DataFrame) -> pl.DataFrame:
     """A table with all its text spelled out, and its numbers in 64 bits."""
-    return table.with_columns(*DECODED)
+    return table.with_columns(decode(column) for column in table)
