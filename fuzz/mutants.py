@@ -90,6 +90,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/auditing/test_posteriors_of_generalized.py",
     ),
     "auditing/drawn_sets": (
+        "tests/auditing/test_drawn_sets_cases.py",
         "tests/auditing/test_drawn_sets.py",
         "tests/auditing/kinds/test_candidates_cases.py",
     ),
@@ -215,6 +216,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/release/test_form_cases.py",
     ),
     "release/parameter_form": (
+        "tests/release/test_parameter_form_cases.py",
         "tests/release/test_form_cases.py",
         "tests/release/test_domains.py",
         "tests/release/test_forged_names.py",

@@ -9,6 +9,7 @@ import pytest
 
 from pluralis.auditing import coverage as module
 from pluralis.auditing.coverage import coverage, covered
+from pluralis.auditing.verdict import Finding
 from pluralis.release.manifest import Manifest
 from support.manifests import columns, info, manifest
 
@@ -161,3 +162,19 @@ def test_shuffled_columns_share_the_steps_of_one_search(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_matched", counted)
     assert all(finding.holds for finding in coverage(manifest_of(False), {"microdata": pl.DataFrame(ROWS)}, ORIGINAL))
     assert asked == [module.STEPS // 2] * 2
+
+
+def test_of_several_columns_the_finding_that_says_most_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column of which the search was stopped, though as many rows were placed as of the others."""
+    notes = iter(["by matching, exactly for each sensitive attribute alone", "not exactly"])
+    monkeypatch.setattr(module, "_matched", lambda *_: Finding("covers", True, 4.0, 4.0, note=next(notes)))
+    found = coverage(manifest_of(False), {"microdata": pl.DataFrame(ROWS)}, ORIGINAL)[-1]
+    assert found.note == "not exactly"
+
+
+def test_capitals_make_another_quasi_identifier_only_where_the_manifest_says_so() -> None:
+    shown = columns(sex="quasi", ill="sensitive", group="group")
+    rows = pl.DataFrame({"sex": ["f", "f"], "ill": ["a", "b"], "group": [1, 1]})
+    original = pl.DataFrame({"sex": ["F", "f"], "ill": ["a", "b"]})
+    assert covered(info("microdata", shown), rows, original, True, []).holds
+    assert not covered(info("microdata", shown), rows, original, True, ["sex"]).holds
