@@ -1,6 +1,6 @@
 """How long an audit of a million rows takes, and how much memory, for a release of each kind.
 
-Discharges of the embedded generator, text and numbers as they are; each audit in a process of its own, three times, the
+Discharges of the embedded generator, text and numbers as they are; each audit in a process of its own, nine times, the
 least is taken. `--beside SRC` audits the same with another checkout's `src`, from releases of its own, and prints both.
 Results go into `docs/release.md`, between the marks.
 """
@@ -24,7 +24,7 @@ BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
 ROWS = 1_000_000
 METHODS = ("mondrian", "anatomy", "decomposition", "sloms", "randomized-addition", "gd")
 SEVERAL = ("decomposition", "sloms")
-TIMES = 3
+TIMES = 9
 
 
 class Took(NamedTuple):

@@ -1,4 +1,4 @@
-"""Pluralis: publish tables that hold several secrets per person, audited, and let analysts still count.
+"""Pluralis: publish tables with several sensitive attributes per person, audited, and let analysts still count.
 
 Whoever publishes: `profile` a table, `draft_policy`, `check_policy`, `compare` methods, `publish`, ``save`` what it
 returns. Whoever has a release: `audit` it, `read_release` and count, `measure` it against the original, `attack` it. A

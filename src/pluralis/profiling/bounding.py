@@ -59,7 +59,7 @@ where it is not, take it out of at_most
 
 
 def bounds_for(table: Table, name: str, keys: dict[str, Any]) -> Bounds | None:
-    """A bound for each value but the commonest, where these are few; for both of two where either may be the secret."""
+    """A bound for each value but the commonest, where these are few; for both of two where either may be sensitive."""
     encoded = table[name]
     counts = {encoded.text(code): int(encoded.counts[code]) for code in range(encoded.size)}
     common = max(counts, key=lambda value: (counts[value], value))

@@ -367,7 +367,7 @@ def _try_out(draft: Drafted) -> None:
     """Make the draft weaker until it can be published, and say what was done."""
     if draft.look.frame is None:
         return
-    _without_secrets(draft)
+    _without_sensitive(draft)
     with stage("trying the policy") as done:
         for i, most in enumerate(TRIED):
             sample = drawn_rows(draft.look.frame, most, "dry run")
@@ -431,7 +431,7 @@ def left_out_words(names: Sequence[str]) -> str:
     return f"Left out, because they cannot all be protected together: {', '.join(names)}; choose which to keep."
 
 
-def _without_secrets(draft: Drafted) -> None:
+def _without_sensitive(draft: Drafted) -> None:
     """Where nothing sensitive is left, groups of k rows are what can be promised."""
     if not draft.named("sensitive") and draft.k is None:
         draft.method, draft.k = "mondrian", min(K, max(2, draft.look.rows // 2))
@@ -483,7 +483,7 @@ def _without(draft: Drafted, names: list[str]) -> Drafted:
     for name in names:
         other.lines[name].leave_out("cannot be protected together with the other sensitive columns")
         other.lines[name].left_out = True
-    _without_secrets(other)
+    _without_sensitive(other)
     _allow_suppression(other)
     return other
 
