@@ -71,8 +71,8 @@ def _is_canonical(texts: pl.Series, attribute: Attribute, missing: Sequence[str]
 def as_text(series: pl.Series, notes: list[str]) -> pl.Series:
     """Any column as text, each value in one form: whole floats without a point, dates in ISO form."""
     kind = series.dtype
-    if kind == pl.String:
-        return series
+    if is_text(kind):
+        return decode(series)
     if kind.is_float():
         whole = series.drop_nulls().drop_nans()
         if whole.is_infinite().any():
