@@ -17,6 +17,7 @@ import pytest
 from pluralis.errors import InputError
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
+from pluralis.table.encoding import encode
 from pluralis.table.sources import open_table, read_table, write_parquet_bytes
 from support.table_reading import refused
 
@@ -208,3 +209,16 @@ def test_names_that_are_values_here_and_there_are_names(tmp_path, text):
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8")
     assert read_table(path).columns == text.splitlines()[0].split(",")
+
+
+@pytest.mark.parametrize("missing", [["?"], ["", "?"], []])
+def test_blank_cells_are_missing_whether_listed_or_not(missing: list[str]) -> None:
+    frame = pl.DataFrame({"age": ["30", " ", "40", ""], "ill": ["flu", "", "hiv", "  "]})
+    attributes = {
+        "age": {"role": "quasi", "type": "number"},
+        "ill": {"role": "sensitive", "l": 2, "if_missing": {"as": "unknown"}},
+    }
+    table = encode(frame, Policy.from_dict({"version": 1, "missing": missing, "attributes": attributes}))
+    assert list(table["age"].values) == [30, 40]
+    assert table["age"].has_missing
+    assert table["ill"].values == ("flu", "hiv", "unknown")

@@ -32,6 +32,8 @@ from pluralis.cli.rules import rules
 from pluralis.display.escaping import complain, print_json, print_lines, printable
 from pluralis.errors import AuditFailed, Breached, PluralisError
 
+# Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
+ALLOCATOR = ("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
 DEBUG = "PLURALIS_DEBUG"
 COMMANDS: tuple[Callable[..., None], ...] = (  # in the order of --help
     demo, profile, init, check, rules, publish, compare, audit, measure, query, attack, reproduce, methods,
@@ -131,8 +133,7 @@ def _complain_of_fault(error: BaseException) -> None:
 
 def main() -> None:
     """The entry point of the `pluralis` command."""
-    # Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
-    os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
+    os.environ.setdefault(*ALLOCATOR)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a letter that the terminal does not have

@@ -1,4 +1,4 @@
-"""`method: auto`: the method that a comparison would have one take.
+"""`method: auto`: the method that a comparison would have one take (`frontier.Comparison.taken`, by its ranking).
 
 Times do not matter to the choice, and the trials use the test key, so that the same table and policy always give the
 same method, whoever publishes.

@@ -117,6 +117,18 @@ def _divide(cuts, room, rows, median, below, take, equal):
 
 
 @njit(cache=True)
+def _both_pass(models, room, rows, left):
+    """Whether both sides of the division in `room` pass the test; the rows then take its order."""
+    one, other = room.rows[:left], room.rows[left : rows.size]
+    if holds(models, room, one, most_of_one_person(models, room, one)) and holds(
+        models, room, other, most_of_one_person(models, room, other)
+    ):
+        rows[:] = room.rows[: rows.size]
+        return True
+    return False
+
+
+@njit(cache=True)
 def _cut(models, cuts, room, rows, relaxed):
     """Cut at the median of the keys if both sides pass the test; the rows on the left side, 0 where it fails.
 
@@ -137,11 +149,7 @@ def _cut(models, cuts, room, rows, relaxed):
         if left < models.least or size - left < models.least or left == 0 or left == size:
             continue
         _divide(cuts, room, rows, median, below, takes[turn], equal)
-        one, other = room.rows[:left], room.rows[left:size]
-        if holds(models, room, one, most_of_one_person(models, room, one)) and holds(
-            models, room, other, most_of_one_person(models, room, other)
-        ):
-            rows[:] = room.rows[:size]
+        if _both_pass(models, room, rows, left):
             return left
     return 0
 
@@ -214,11 +222,7 @@ def _cut_elsewhere(models, cuts, room, rows):
         left = borders[i]
         if fine[i]:
             _divide(cuts, room, rows, cuts.keys[order[left]], left, 0, 1)
-            one, other = room.rows[:left], room.rows[left:size]  # once more, in the order that the groups will have
-            if holds(models, room, one, most_of_one_person(models, room, one)) and holds(
-                models, room, other, most_of_one_person(models, room, other)
-            ):
-                rows[:] = room.rows[:size]
+            if _both_pass(models, room, rows, left):  # once more, in the order that the groups will have
                 return left
     return 0
 

@@ -1,8 +1,8 @@
 """Attacks on a release that is being made: which are run, and what is said of their scores.
 
-Run        every attack that is quick and needs nothing but the release in memory and the original. `files` needs the
-           files, `repeated` and `successive` other releases: `pluralis attack` runs these, and all others again on
-           more people.
+Run        every attack that is quick and needs nothing but the release in memory and the original, as each says of
+           itself (`attacks.base.Attack.at_publication`). `files` needs the files, `repeated` and `successive` other
+           releases: `pluralis attack` runs these, and all others again on more people.
 Size       TARGETS people are attacked, however large the table is, and what is learned from all rows is learned from a
            drawn part of them where they are many. So time grows with the table no faster than reading it.
 Order      people are drawn from the rows of the original in canonical order, sorted by what they hold. So the same

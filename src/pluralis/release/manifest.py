@@ -1,4 +1,4 @@
-"""A release: published tables and the manifest that says what they are. `reading` reads it back from its folder.
+"""The manifest's schema: what published tables are (`columns`), what is promised, how it was made (`parameters`).
 
 `manifest.json` holds what an analyst and an auditor need and nothing about the input: no key, seed, hash of the
 input, path, time, host or row number.

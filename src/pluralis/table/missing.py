@@ -28,12 +28,12 @@ def some_missing(texts: pl.Series, marks: Sequence[str]) -> bool:
 
 
 def without_marks(texts: pl.Series, marks: Sequence[str]) -> pl.Series:
-    """Texts, those null that are marks.
+    """Texts, those null that are marks or blank.
 
-    >>> without_marks(pl.Series(["flu", " ? "]), ["?"]).to_list()
-    ['flu', None]
+    >>> without_marks(pl.Series(["flu", " ? ", " "]), ["?"]).to_list()
+    ['flu', None, None]
     """
-    return texts.set(texts.str.strip_chars().is_in(list(marks)), None) if marks else texts
+    return texts.set(texts.str.strip_chars().is_in(["", *marks]), None)
 
 
 def without_marked_numbers(numbers: pl.Series, marks: Sequence[str]) -> pl.Series:
