@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pluralis.attacks import attack
+from pluralis.publishing.atomic_folders import staging
 from pluralis.publishing.pipeline import publish
 from pluralis.publishing.private_folder import keep_results
-from pluralis.publishing.staging import staging
 from support.sample_tables import KEY, PATIENTS, patients_policy
 
 

@@ -21,10 +21,10 @@ from pluralis.auditing import audit
 from pluralis.errors import AuditFailed, OutputError, PolicyError
 from pluralis.estimate import col, count
 from pluralis.estimate.analyst_release import read_release
-from pluralis.publishing import staging as folder_module
+from pluralis.publishing import atomic_folders
+from pluralis.publishing.atomic_folders import Stage
 from pluralis.publishing.pipeline import publish
 from pluralis.publishing.saving import Format, Publication
-from pluralis.publishing.staging import Stage
 from pluralis.randomness import Key
 from support.sample_tables import KEY, PATIENTS, patients_policy, policy_of
 
@@ -68,18 +68,18 @@ def _steps(monkeypatch: pytest.MonkeyPatch, last: int, fails: OSError | None = N
 
         monkeypatch.setattr(owner, name, step)
 
-    counted(folder_module.secrets, "token_hex")
-    counted(folder_module.os, "open")
-    counted(folder_module.os, "fsync")
-    counted(folder_module.os, "rename")
-    counted(folder_module, "_rename")
-    counted(folder_module.fcntl, "flock")
+    counted(atomic_folders.secrets, "token_hex")
+    counted(atomic_folders.os, "open")
+    counted(atomic_folders.os, "fsync")
+    counted(atomic_folders.os, "rename")
+    counted(atomic_folders, "_rename")
+    counted(atomic_folders.fcntl, "flock")
     return seen
 
 
 def _without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system, or a file system, that cannot exchange two folders in one step."""
-    monkeypatch.setattr(folder_module.ctypes, "CDLL", lambda *_, **__: object())
+    monkeypatch.setattr(atomic_folders.ctypes, "CDLL", lambda *_, **__: object())
 
 
 def _whole(place: Path) -> bool:

@@ -1,7 +1,7 @@
 """With the original at hand: every published row covers a row of the original, and none is invented.
 
 A release is true to its original where some one-to-one matching gives every published row an original row that its
-labels cover and whose sensitive values it holds. It is looked for by auction (auction.py), and the answer is exact.
+labels cover and whose sensitive values it holds. It is looked for by auction (`matching`), and the answer is exact.
 Where sensitive columns were shuffled within groups, each of them must have such a matching of its own. That the same
 original rows explain all of them would be a matching in three dimensions or more; it is not checked.
 

@@ -45,9 +45,9 @@ def publish(
 ) -> None:
     """Publish a table under a policy, if the audit of the staged files passes and no attack exceeds a promise."""
     from pluralis.policy.policy import Policy
+    from pluralis.publishing.atomic_folders import check_target, require_writable
     from pluralis.publishing.pipeline import publish as publish_table
     from pluralis.publishing.republishing import key_for
-    from pluralis.publishing.staging import check_target, require_writable
     from pluralis.randomness import Key
     from pluralis.release.manifest import MANIFEST
 

@@ -8,7 +8,7 @@ Departs    "randomly choose a class": the failing class that is first in the dra
            first row; so it grows until it passes. Equally near classes: the first in that order. Numbers without a
            hierarchy are measured in intervals that grow, but published as tight as each class allows. The test may be
            any that the policy states: k, and each sensitive attribute's model and l. Attribute weights count. Where a
-           person has several rows, a class must be large and diverse enough to be split for them (persons.py).
+           person has several rows, a class must be large and diverse enough to be split for them (`separate_persons`).
 
 Theorem: every group passes the policy's test. A class that fails is merged on; the last one would be the whole table,
 and that passes, or the policy is refused.

@@ -13,7 +13,7 @@ Departs    the width of an attribute is its loss (NCP, weighted), so that number
            on, up to TRIES of each; `variant: paper` stops there. An attribute in which all rows are equal is not cut:
            it would win nothing. Rows on the median are dealt evenly, in table order. A missing number comes before
            all others. Where a person has several rows, a side must be large and diverse enough to be split once
-           more for each of them (persons.py).
+           more for each of them (`grouping.separate_persons`).
 
 Every group passes the policy's test (k, and each sensitive attribute's model and l), because the whole table does and a
 cut that would break it is not made. Where nobody has two rows, every group of the hardened variant lies within one of

@@ -5,7 +5,7 @@ that steps near the root, which lose most, count most. A label at level q loses 
 steps from h to q / the weight of all steps. The distortion of a table is the sum over its cells.
 
 A set without a tree is its root: two levels. An interval without a tree lies at the lowest level of the automatic
-ladder (hierarchy.py) at which one interval covers it; ordered values are numbered for that.
+ladder (`table.hierarchies`) at which one interval covers it; ordered values are numbered for that.
 """
 
 from __future__ import annotations

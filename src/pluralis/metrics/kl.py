@@ -11,7 +11,8 @@ For d attributes in sets of l_1 … l_d values, and people who all differ in the
 product of the l_i: each person's own values are one combination of so many.
 
 Of several subtables (`multi`) an analyst believes the likeliest table, their product over what they share. Then KL is
-the sum of what each subtable gives, less the entropies of what they share and of the original (decomposable.py).
+the sum of what each subtable gives, less the entropies of what they share and of the original
+(`grouping.subtable_divergence`).
 """
 
 from __future__ import annotations

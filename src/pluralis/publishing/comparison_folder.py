@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from pluralis.comparison.frontier import Comparison
-from pluralis.publishing.staging import check_target, one_at_a_time, staging
+from pluralis.publishing.atomic_folders import check_target, one_at_a_time, staging
 from pluralis.report.comparison_page import comparison_page
 from pluralis.report.drawing import png
 from pluralis.report.frontier import frontier_svg

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from pluralis.attacks import Result
 from pluralis.auditing import Verdict
 from pluralis.errors import OutputError
+from pluralis.publishing.atomic_folders import Stage
 from pluralis.publishing.republishing import PRIVATE
-from pluralis.publishing.staging import Stage
 from pluralis.randomness import Key
 from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.manifest import MANIFEST, Manifest

@@ -31,8 +31,8 @@ from pluralis.attacks.base import Options
 from pluralis.display.words import percent
 from pluralis.errors import InputError, OutputError, PolicyError, ReleaseError
 from pluralis.method import method_named
+from pluralis.publishing.atomic_folders import restore
 from pluralis.publishing.attack_scores import PEOPLE, TARGETS
-from pluralis.publishing.staging import restore
 from pluralis.randomness import Key, Made
 from pluralis.release.manifest import MANIFEST, Manifest
 from pluralis.release.reading import parse_manifest, read_release

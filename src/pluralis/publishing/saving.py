@@ -20,9 +20,9 @@ from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.metrics import Loss
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
+from pluralis.publishing.atomic_folders import Stage, check_target, one_at_a_time, staging
 from pluralis.publishing.private_folder import write_private
 from pluralis.publishing.republishing import PRIVATE, Known, before, key_after, made_of, require_key, said_of
-from pluralis.publishing.staging import Stage, check_target, one_at_a_time, staging
 from pluralis.randomness import Key
 from pluralis.release.manifest import CSV_ESCAPE, MANIFEST, README, Manifest
 from pluralis.release.reading import require_sealed
