@@ -1,8 +1,9 @@
 """What counts as a missing value, and what becomes of rows that have one: `missing` and `if_missing` of the policy.
 
 A text counts as missing if it is one of the marks that the policy lists, or nothing once blanks around it are gone; a
-number, if it is a mark, or none (NaN: `table.canonical`, as tables are read). An empty field of a CSV file is nothing. A missing quasi-identifier is a category of its own, the last code of its column
-(`table.encoding`); a missing sensitive value is refused, made a value or suppressed, as `if_missing` says.
+number, if it is a mark, or none (NaN: `table.canonical`, as tables are read). An empty field of a CSV file is nothing.
+A missing quasi-identifier is a category of its own, the last code of its column (`table.encoding`); a missing sensitive
+value is refused, made a value or suppressed, as `if_missing` says.
 """
 
 from __future__ import annotations
