@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from numba import njit
 
 import pluralis as pls
-from pluralis.cli import progress_bars, warm
+from pluralis.cli import progress_bars
+from pluralis.cli.compilation import COMPILING
 from pluralis.cli.terminal import Terminal
 from pluralis.progress import listening, stage
 from support.sample_tables import KEY, PATIENTS, patients_policy
@@ -58,25 +63,27 @@ def test_every_verb_says_what_it_does(folder: Path) -> None:
         assert set(heard.shares.values()) <= {1.0}
 
 
-def test_compiling_is_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    lines: list[str] = []
-    warm.announce_compilation(lines.append)
-    assert lines == ["Compiling (once, about 30 s)."]
-    (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels" / "merge.nbi").write_bytes(b"")
-    warm.announce_compilation(lines.append)
-    assert len(lines) == 1
+def test_compiling_is_said_where_it_happens_and_once(tmp_path: Path) -> None:
+    """A command with an empty cache says so; with what that left in the cache, it has nothing to say."""
+    table = tmp_path / "table.csv"
+    table.write_text("age,ill\n30,flu\n40,hiv\n", encoding="utf-8")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def complaints() -> list[str]:
+        command = [sys.executable, "-m", "pluralis", "profile", str(table)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stderr.splitlines()
+
+    assert complaints() == [COMPILING]
+    assert complaints() == []
 
 
-def test_kernels_of_an_installed_package_lie_among_the_files_of_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(warm.sys, "platform", "linux")
-    assert warm._of_the_user() == []
-    (tmp_path / "numba" / "kernels_ab12").mkdir(parents=True)
-    assert [path.name for path in warm._of_the_user()] == ["kernels_ab12"]
+def test_every_compilation_of_a_command_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bars.progress_bars(Terminal(stderr=True)):
+        for one in (1, 1.0):
+            njit(lambda value: value + 1)(one)
+    assert capsys.readouterr().err.splitlines() == [COMPILING]
+    njit(lambda value: value + 2)(1)
+    assert capsys.readouterr().err == ""
 
 
 def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys) -> None:

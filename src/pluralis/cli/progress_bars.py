@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from pluralis.cli.compilation import Compilation
 from pluralis.cli.terminal import Terminal
-from pluralis.cli.warm import announce_compilation
 from pluralis.display.escaping import printable
 from pluralis.progress import listening
 
@@ -17,11 +17,13 @@ BETWEEN_LINES = 30.0  # seconds
 
 
 class _Bars:
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, compilation: Compilation) -> None:
         self._progress = progress
+        self._compilation = compilation
         self._tasks: dict[str, TaskID] = {}
 
     def begin(self, what: str) -> None:
+        self._compilation.listen()
         self._tasks[what] = self._progress.add_task(printable(what), total=None)
 
     def advance(self, what: str, share: float) -> None:
@@ -34,11 +36,13 @@ class _Bars:
 class _Lines:
     """A line on standard error now and then, where no terminal shows bars: a log shows that work goes on."""
 
-    def __init__(self, console: Terminal) -> None:
+    def __init__(self, console: Terminal, compilation: Compilation) -> None:
         self._console = console
+        self._compilation = compilation
         self._last = time.monotonic()
 
     def begin(self, what: str) -> None:
+        self._compilation.listen()
         self._say(what)
 
     def advance(self, what: str, share: float) -> None:
@@ -54,19 +58,19 @@ class _Lines:
 
 
 def progress() -> AbstractContextManager[None]:
-    """The steps of a command, shown on standard error; said first where kernels must be compiled."""
-    console = Terminal(stderr=True)
-    announce_compilation(lambda text: console.say("{}", text, style="dim"))
-    return progress_bars(console)
+    """The steps of a command, shown on standard error."""
+    return progress_bars(Terminal(stderr=True))
 
 
 @contextmanager
 def progress_bars(console: Terminal) -> Iterator[None]:
-    """Show the steps of what happens inside: bars on a terminal, else a line now and then."""
-    if not console.is_terminal:
-        with listening(_Lines(console)):
+    """Show the steps of what happens inside: bars on a terminal, else a line now and then. Compiling is said, too."""
+    with Compilation(lambda text: console.say("{}", text, style="dim")) as compilation:
+        compilation.listen()
+        if not console.is_terminal:
+            with listening(_Lines(console, compilation)):
+                yield
+            return
+        columns = (TextColumn("  {task.description:<28}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True) as bars, listening(_Bars(bars, compilation)):
             yield
-        return
-    columns = (TextColumn("  {task.description:<28}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress, listening(_Bars(progress)):
-        yield

@@ -2,35 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-
-
-def is_warm() -> bool:
-    """Whether compiled kernels lie in the cache: beside them, or among the user's files where that is not writable."""
-    elsewhere = os.environ.get("NUMBA_CACHE_DIR")
-    places = (
-        [Path(elsewhere)] if elsewhere else [Path(__file__).parents[1] / "kernels" / "__pycache__", *_of_the_user()]
-    )
-    return any(next(place.rglob("*.nbi"), None) is not None for place in places if place.is_dir())
-
-
-def _of_the_user() -> list[Path]:
-    """Where Numba keeps what it compiled of a package in a folder that it cannot write to."""
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    if sys.platform == "darwin":
-        caches = Path.home() / "Library" / "Caches"
-    return sorted(Path(caches, "numba").glob("kernels_*"))
-
-
-def announce_compilation(say: Callable[[str], None]) -> None:
-    """Say so where the kernels must be compiled first."""
-    if not is_warm():
-        say("Compiling (once, about 30 s).")
 
 
 def warm(*names: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import njit
 
 _U = np.uint64
 _C0, _C1 = _U(0x736F6D6570736575), _U(0x646F72616E646F6D)
@@ -11,7 +11,7 @@ _C2, _C3 = _U(0x6C7967656E657261), _U(0x7465646279746573)
 _FINISH = _U(0xFF)
 
 
-@njit(uint64(uint64, uint64), cache=True, inline="always")
+@njit(cache=True, inline="always")
 def _turn(word, by):
     return (word << by) | (word >> (_U(64) - by))
 
