@@ -9,13 +9,16 @@ import pytest
 import pluralis as pls
 from pluralis.errors import InputError
 from pluralis.metrics.risk import (
+    SAMPLED,
     ClassRisk,
     Pitman,
     expected_share,
     fitted,
+    log_new_classes,
     population_uniqueness,
     reidentification_risk,
     risk_of_classes,
+    uniqueness_if_sampled,
     zayatz,
 )
 from support.sample_tables import policy_of
@@ -102,6 +105,31 @@ def test_estimates_are_near_a_population_that_is_known(share: float) -> None:
     assert risk.population_unique == pytest.approx((class_size == 1).sum() / people, rel=0.2)
     assert risk.journalist_average == pytest.approx((1 / class_size[drawn]).mean(), rel=0.15)
     assert risk.journalist_average < risk.prosecutor_average
+
+
+@pytest.mark.parametrize("times", [10, 100])
+def test_without_its_size_populations_of_two_sizes_are_estimated(times: int) -> None:
+    """A tenth, or a hundredth, of a known population: the estimate for the right size is near what is true."""
+    rng, people = np.random.default_rng(1), 1_000_000
+    of_person = rng.zipf(1.3, people) % 3_000_000
+    sizes = np.bincount(of_person[rng.random(people) < 1 / times])
+    estimated = dict(zip(SAMPLED, uniqueness_if_sampled(np.sort(sizes[sizes > 0])), strict=True))
+    assert estimated[times] == pytest.approx((np.bincount(of_person) == 1).sum() / people, rel=0.25)
+
+
+def test_the_report_of_a_table_says_how_many_would_be_alone() -> None:
+    loss = pls.measure(published("anatomy"), FOUR)
+    assert loss.risk is not None
+    (tenth, before, after), (_, hundredth, _) = loss.risk.if_sampled
+    assert (tenth, before) == (10, after)
+    assert loss.risk.original.unique > before > hundredth > 0
+    assert "alone in a population 100 times as large" in repr(loss)
+
+
+def test_the_product_of_the_model_is_what_its_factors_give() -> None:
+    alpha, theta, classes = 0.3, -0.1, 1_000
+    factors = np.log(theta + np.arange(1, classes) * alpha).sum()
+    assert log_new_classes(Pitman(alpha, theta), classes) == pytest.approx(factors, rel=1e-12)
 
 
 def test_where_no_model_fits_the_table_is_the_population() -> None:

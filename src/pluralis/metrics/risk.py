@@ -11,7 +11,8 @@ Marketer   the share of all rows that whoever wants many of them finds, on avera
 Uniqueness the share of rows that are alone in their class, in the original and in the release; and an estimate of the
            share of the population who are alone in theirs, where its size is given: Pitman's model (Hoshino 2001) where
            a tenth of the population or less is in the table, Zayatz' (1991) else, as Dankar et al. (2012) choose. Their
-           other candidate, the slide negative binomial model, is not among them.
+           other candidate, the slide negative binomial model, is not among them. Where the size is not given, the share
+           is estimated for populations SAMPLED times as large as the table.
 Several    of a release of several tables that with the highest prosecutor risk, on average.
 """
 
@@ -36,6 +37,7 @@ from pluralis.threads import in_threads
 
 NEAR, STEPS = 2_000, 400  # other people of a class that are counted one by one, and in steps
 FEW = 0.1  # share of the population up to which Pitman's model is taken
+SAMPLED = (10, 100)  # how many times the table a population may be whose size is not given
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -103,6 +105,9 @@ class ReidentificationRisk:
         People in the population, where that was given.
     model : str, optional
         Whose estimate of population uniqueness it is.
+    if_sampled : tuple, optional
+        Where the population was not given: how many times as large it may be, and the share of it that would be alone,
+        by the original and by the release.
 
     Examples
     --------
@@ -116,6 +121,7 @@ class ReidentificationRisk:
     release: ClassRisk
     population: int | None = None
     model: str | None = None
+    if_sampled: tuple[tuple[int, float, float], ...] = ()
 
 
 def risk_table(risk: ReidentificationRisk) -> Columns:
@@ -133,6 +139,7 @@ def risk_table(risk: ReidentificationRisk) -> Columns:
         ("journalist, average: marketer", before.journalist_average, after.journalist_average),
         ("alone in the table", before.unique, after.unique),
         (f"alone in the population ({risk.model})", before.population_unique, after.population_unique),
+        *((f"alone in a population {times} times as large", a, b) for times, a, b in risk.if_sampled),
     ]
     rows = [[name, f"{a:.1%}", f"{b:.1%}"] for name, a, b in figures if a is not None and b is not None]
     return Columns(("re-identification", "original", "release"), rows, right=(1, 2))
@@ -152,21 +159,23 @@ def reidentification_risk(
     if not tables or not rows:
         return None
 
-    def published(place: tuple[TableInfo, Sequence[ColumnInfo]]) -> ClassRisk:
+    def published(place: tuple[TableInfo, Sequence[ColumnInfo]]) -> Ints:
         info, quasi = place
-        sizes = class_sizes(release.tables[info.name].select(column.name for column in quasi))
-        return risk_of_classes(sizes, population)
+        return class_sizes(release.tables[info.name].select(column.name for column in quasi))
 
     worst = zip(in_threads(published, tables), (quasi for _, quasi in tables), strict=True)
-    after, quasi = max(worst, key=lambda one: one[0].prosecutor_average)
+    after, quasi = max(worst, key=lambda one: one[0].size / one[0].sum())
 
     def values_of(column: ColumnInfo) -> pl.Series:
         return original_values(original, column, release.manifest, in_codes=True).alias(column.name)
 
-    before = pl.DataFrame(in_threads(values_of, quasi))
-    model = None if population is None else model_for(original.height, population)
+    before = class_sizes(pl.DataFrame(in_threads(values_of, quasi)))
     names = tuple(sorted(column.attribute or column.name for column in quasi))
-    return ReidentificationRisk(names, risk_of_classes(class_sizes(before), population), after, population, model)
+    risks = risk_of_classes(before, population), risk_of_classes(after, population)
+    if population is not None:
+        return ReidentificationRisk(names, *risks, population, model_for(original.height, population))
+    shares = zip(SAMPLED, uniqueness_if_sampled(before), uniqueness_if_sampled(after), strict=True)
+    return ReidentificationRisk(names, *risks, if_sampled=tuple(shares))
 
 
 def _quasi_columns(info: TableInfo, release: Release) -> Sequence[ColumnInfo]:
@@ -246,6 +255,16 @@ def model_for(rows: int, population: int) -> str:
     return "Pitman" if rows <= FEW * population else "Zayatz"
 
 
+def uniqueness_if_sampled(sizes: Ints) -> list[float]:
+    """The estimated share of the population who are alone, were it SAMPLED times as large as the table.
+
+    >>> uniqueness_if_sampled(np.array([2, 2, 3]))  # nobody is alone in the table
+    [0.0, 0.0]
+    """
+    model = fitted(sizes) if (sizes == 1).any() else None
+    return [population_uniqueness(sizes, times * int(sizes.sum()), model) for times in SAMPLED]
+
+
 def population_uniqueness(sizes: Ints, population: int, model: Pitman | None) -> float:
     """An estimate of the share of the population who are alone in their class."""
     if not (sizes == 1).any():
@@ -289,18 +308,27 @@ def fitted(sizes: Ints) -> Pitman | None:
     if classes in (1, rows):
         return None
     different, counts = np.unique(sizes, return_counts=True)
-    order = np.arange(1, classes)
 
     def unlikely(parameters: Reals) -> float:
         """Minus the log likelihood; theta = exp(t) - alpha is above -alpha, and alpha between 0 and 1."""
         alpha = 1 / (1 + np.exp(-parameters[0]))
         theta = np.exp(parameters[1]) - alpha
-        grown = np.log(theta + order * alpha).sum() - gammaln(theta + rows) + gammaln(theta + 1)
+        grown = log_new_classes(Pitman(alpha, theta), classes) - gammaln(theta + rows) + gammaln(theta + 1)
         return -float(grown + (counts * (gammaln(different - alpha) - gammaln(1 - alpha))).sum())
 
     best = minimize(unlikely, np.array([0.0, np.log(classes)]), method="Nelder-Mead", options={"maxiter": 2_000})
     alpha = float(1 / (1 + np.exp(-best.x[0])))
     return Pitman(alpha, float(np.exp(best.x[1])) - alpha)
+
+
+def log_new_classes(model: Pitman, classes: int) -> float:
+    """The log of the product of theta + i alpha, i from 1 to classes - 1, without going through them.
+
+    It is alpha^m Gamma(m) / B(theta / alpha + 1, m), m = classes - 1.
+    """
+    alpha, theta = model
+    more = classes - 1
+    return float(more * np.log(alpha) + gammaln(more) - betaln(theta / alpha + 1, more))
 
 
 def pitman(model: Pitman, population: int) -> float:

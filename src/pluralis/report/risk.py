@@ -50,8 +50,9 @@ FINDS = (
     "learn what the claims allow."
 )
 WITHOUT_POPULATION = (
-    "The table is taken for the population here, which makes journalist risk as high as prosecutor risk. With "
-    "`pluralis measure --population N` it is estimated."
+    "The table is taken for the population here, which makes journalist risk as high as prosecutor risk. If the table "
+    "is a sample of a larger population, fewer of its people are alone there: the last lines estimate how many "
+    "(Pitman's model). For a population of known size, use `pluralis measure --population N`."
 )
 NOBODY = "No quasi-identifier is published, so that no row can be told from another by them."
 NOTHING_APPLIES = "No attack applies to this release. This does not prove that none works."
