@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     )
     from pluralis.estimate import Estimate, col
     from pluralis.estimate.analyst_release import AnalystRelease, read_release
+    from pluralis.estimate.parts import ReleaseInParts, read_parts
     from pluralis.method import Method, methods
     from pluralis.metrics import Loss, measure
     from pluralis.policy.policy import Policy
     from pluralis.profiling.checking import PolicyCheck, check_policy
     from pluralis.profiling.drafting import draft_policy
     from pluralis.profiling.profiles import ColumnProfile, Profile, profile
+    from pluralis.publishing.parts import PublishedParts, publish_in_parts
     from pluralis.publishing.pipeline import publish
     from pluralis.publishing.republishing import key_for
     from pluralis.publishing.saving import Publication
@@ -70,9 +72,11 @@ _HOMES = {
     "PolicyError": "errors",
     "Profile": "profiling.profiles",
     "Publication": "publishing.saving",
+    "PublishedParts": "publishing.parts",
     "QueryError": "errors",
     "Release": "release.release",
     "ReleaseError": "errors",
+    "ReleaseInParts": "estimate.parts",
     "Result": "attacks",
     "Verdict": "auditing",
     "attack": "attacks",
@@ -88,6 +92,8 @@ _HOMES = {
     "methods": "method",
     "profile": "profiling.profiles",
     "publish": "publishing.pipeline",
+    "publish_in_parts": "publishing.parts",
+    "read_parts": "estimate.parts",
     "read_release": "estimate.analyst_release",
     "read_table": "table.sources",
 }
@@ -114,9 +120,11 @@ __all__ = [
     "PolicyError",
     "Profile",
     "Publication",
+    "PublishedParts",
     "QueryError",
     "Release",
     "ReleaseError",
+    "ReleaseInParts",
     "Result",
     "Verdict",
     "__version__",
@@ -133,6 +141,8 @@ __all__ = [
     "methods",
     "profile",
     "publish",
+    "publish_in_parts",
+    "read_parts",
     "read_release",
     "read_table",
 ]

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from pluralis.attacks import Result
 from pluralis.auditing import audit
 from pluralis.comparison import cache as remembered
-from pluralis.comparison import process_pool as workers
+from pluralis.engines import process_pool as workers
 from pluralis.comparison.cache import Remembered, cache_folder, digest
 from pluralis.comparison.comparing import compare, range_of, with_l
 from pluralis.comparison.frontier import Comparison

@@ -52,8 +52,13 @@ def build(
     encoding: str = "utf-8",
     separator: str | None = None,
     notes: Sequence[str] = (),
+    part: str = "",
 ) -> Built:
-    """Decide and build a release of a table (a path or a frame) under a policy that names its method."""
+    """Decide and build a release of a table (a path or a frame) under a policy that names its method.
+
+    What is drawn for a `part` of a larger table is independent of what is drawn for the others.
+    """
+    draw = Draw(key, part)
     remarks = list(notes)
     method = method_for(policy)
     require_bounding(method, policy)
@@ -70,12 +75,12 @@ def build(
         del read
     if not kind.has_subtables:
         remarks += _ties(table, policy, method)
-    plan = plan_of(method, table, policy, Draw(key))
+    plan = plan_of(method, table, policy, draw)
     identity = identity_of(table, policy.person)
     designs = plan.designs if isinstance(plan, CandidatesPlan) else {}
     key = key.with_designs({n: key.designs.get(n) or design.for_key(identity) for n, design in designs.items()})
     with stage("building the tables"):
-        release = built(plan, table, policy, method, Draw(key))
+        release = built(plan, table, policy, method, draw)
     decomposed = plan if isinstance(plan, DecomposedPlan) else None
     chosen = decomposed is not None and decomposed.sensitive_table == "auto"
     remarks += [*table.notes, *plan.notes, *_remarks(release, chosen=chosen)]

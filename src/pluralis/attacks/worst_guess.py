@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from pluralis.attacks.base import SLACK, Result, interval
 from pluralis.display.words import percent
+from pluralis.release.form import UNMEASURED
 
 PLAINEST = "homogeneity"  # of two attacks that make the same guesses the plainer is named
 WEAKEST = "in the weakest group"
-NOT_MEASURED = "not measured at publication"
 NONE_BETTER = "none better than the prior"
 MANY = 30
 FEW = "its numbers are the publisher's, for they are about few people"
@@ -70,7 +70,7 @@ def worst_in_words(results: Sequence[Result] | None, *, least: int = 0) -> str:
     'ill = Yes, right for at most 25 % of the under 1 % of people of whom it is likeliest, prior 19 % (homogeneity)'
     """
     if results is None:
-        return NOT_MEASURED
+        return UNMEASURED
     sensitive = worst_guess([result for result in results if result.certain is None])
     plain = worst_guess([result for result in results if result.certain is not None])
     if plain is not None and sensitive is not None and _above_prior(sensitive) >= _above_prior(plain):

@@ -6,7 +6,7 @@ that a mistake in a method is not repeated by the one who checks it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isclose
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import polars as pl
 
 from pluralis.auditing.judging import Judge
 from pluralis.auditing.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
+from pluralis.auditing.parts import verdict_of_parts
 from pluralis.auditing.verdict import Finding, Verdict
 from pluralis.display.words import counted
 from pluralis.errors import SECRET_KEY, InputError, ReleaseError
@@ -23,7 +24,8 @@ from pluralis.release.domains import told_apart
 from pluralis.release.form import form_problems
 from pluralis.release.manifest import Manifest
 from pluralis.release.original import recoded
-from pluralis.release.reading import LIMIT, inspecting, refusing
+from pluralis.release.parts import PartsManifest
+from pluralis.release.reading import LIMIT, inspecting, parts_of, refusing
 from pluralis.release.release import Release
 from pluralis.table.dictionaries import decode_table, dictionary_encode_table
 from pluralis.table.sources import read_table
@@ -79,6 +81,15 @@ def audit(
     >>> [finding.claim for finding in pls.audit(release).failures]
     ['made with a secret key']
     """
+    if not isinstance(release, Release) and (parts := parts_of(release)) is not None:
+        if original is not None:
+            raise InputError(
+                "A release in parts is not compared with its original, for which the key is needed: audit it without."
+            )
+        verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit))
+        if parts_of(release) != parts:
+            raise ReleaseError(f"{release} changed while it was read. Read it again.")
+        return verdict
     frame = None if original is None else read_table(original, encoding=encoding, separator=separator)
     if isinstance(release, Release):
         tables = {name: dictionary_encode_table(table) for name, table in release.tables.items()}
@@ -89,6 +100,14 @@ def audit(
         if not (late := inspection.wait()):
             return verdict
         return _judged(inspection.manifest, inspection.tables, late, frame, allow_test)
+
+
+def _each_part(folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None) -> Iterator[Verdict]:
+    """The verdicts on the parts of a release, one after the other: one part at a time is in memory."""
+    with stage("auditing the parts") as done:
+        for i, info in enumerate(parts.parts):
+            yield audit(folder / info.folder, allow_test=allow_test, limit=limit)
+            done((i + 1) / len(parts.parts))
 
 
 def _judged(

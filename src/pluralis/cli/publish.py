@@ -13,10 +13,11 @@ from pluralis.cli.options import AsJson, Encoding, Separator, TableFiles
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Terminal, terminal
 from pluralis.display.escaping import complain, print_json
-from pluralis.errors import Infeasible, InputError, PolicyError
+from pluralis.errors import Infeasible, InputError, OutputError, PolicyError
 
 if TYPE_CHECKING:
     from pluralis.auditing.verdict import Verdict
+    from pluralis.publishing.parts import PublishedParts
     from pluralis.publishing.saving import Publication
 
 
@@ -39,6 +40,16 @@ def publish(
             "--attack/--no-attack", help="Whether to attack the release before it is shown; it is, if not given."
         ),
     ] = None,
+    engine: Annotated[
+        Literal["memory", "local"] | None,
+        typer.Option(
+            help="Hold the table in memory, or route it to shards on disk and publish a release in parts. If not "
+            "given, local from 5,000,000 rows of Parquet on."
+        ),
+    ] = None,
+    part_rows: Annotated[
+        int | None, typer.Option(min=1, help="About how many rows a part of a release in parts has.")
+    ] = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
@@ -46,6 +57,7 @@ def publish(
     """Publish a table under a policy, if the audit of the staged files passes and no attack exceeds a promise."""
     from pluralis.policy.policy import Policy
     from pluralis.publishing.atomic_folders import check_target, require_writable
+    from pluralis.publishing.parts import PART, engine_for, publish_in_parts
     from pluralis.publishing.pipeline import publish as publish_table
     from pluralis.publishing.republishing import key_for
     from pluralis.randomness import Key
@@ -58,6 +70,18 @@ def publish(
         rules = Policy.read(policy).override(method=method, options=settings)
     except PolicyError as refusal:
         raise with_every_problem(refusal, table, policy, None, encoding, separator) from None
+    if (engine or engine_for(table)) == "local":
+        if replace:
+            raise OutputError("A release in parts is not replaced: publish under another name, or --engine memory.")
+        with progress():
+            published = publish_in_parts(
+                table, rules, out, key=Key.test() if test_key else None, part=part_rows or PART, format=format,
+                attacks=attack is not False, allow_test=test_key, encoding=encoding, separator=separator,
+            )  # fmt: skip
+        show_parts(terminal(), published, out, as_json=as_json)
+        return
+    if part_rows is not None:
+        raise PolicyError("--part-rows is about a release in parts: publish with --engine local.")
     key = Key.test() if test_key else key_for(out)
     try:
         with progress():
@@ -85,6 +109,44 @@ def _as_dict(publication: Publication, verdict: Verdict, out: Path) -> dict[str,
         "information_loss": publication.loss.ncp,
         "notes": publication.notes,
     }
+
+
+def _parts_as_dict(published: PublishedParts, out: Path) -> dict[str, Any]:
+    attacked = published.attacked
+    return {
+        "release": str(out),
+        "rows": published.manifest.rows,
+        "suppressed": published.manifest.suppressed,
+        "parts": len(published.manifest.parts),
+        "verdict": published.verdict.to_dict(),
+        "attacked": None if attacked is None else [result.to_dict() for result in attacked],
+        "information_loss": published.ncp,
+        "notes": published.notes,
+    }
+
+
+def show_parts(console: Terminal, published: PublishedParts, out: Path, *, as_json: bool = False) -> None:
+    """What was published in parts, and where it lies."""
+    from pluralis.attacks.worst_guess import worst_in_words
+
+    if as_json:
+        print_json(_parts_as_dict(published, out))
+        return
+    for note in published.notes:
+        console.say("[yellow]note[/] {}", note)
+    worst = None if published.attacked is None else f"Worst measured guess: {worst_in_words(published.attacked)}."
+    show_verdict(console, published.verdict, worst)
+    manifest = published.manifest
+    console.say(
+        "\nPublished {:,} rows in {:,} parts to {} ({:,} suppressed). The report and the key are in {}.private: keep "
+        "that folder to yourself.",
+        manifest.rows,
+        len(manifest.parts),
+        out,
+        manifest.suppressed,
+        out,
+        wrap=False,
+    )
 
 
 def show_publication(console: Terminal, publication: Publication, verdict: Verdict, out: Path) -> None:

@@ -48,17 +48,26 @@ def query(
     from pluralis.estimate import count
     from pluralis.estimate import table as count_by
     from pluralis.estimate.language import parse, resolve
-    from pluralis.release.reading import read_release
+    from pluralis.estimate.parts import read_parts
+    from pluralis.release.reading import parts_of, read_release
 
     asked = parse(text)
     with progress():
-        release = read_release(folder, limit=gib(limit))
-        asked = resolve(asked, release)
-        with stage("estimating"):
+        if parts_of(folder) is not None:
+            parts = read_parts(folder, limit=gib(limit))
+            asked = resolve(asked, parts.described())
             if asked.by:
-                counts = count_by(release, asked, confidence=confidence)
+                counts = parts.table(asked, confidence=confidence)
             else:
-                estimate = count(release, asked.where, confidence=confidence)
+                estimate = parts.count(asked, confidence=confidence)
+        else:
+            release = read_release(folder, limit=gib(limit))
+            asked = resolve(asked, release)
+            with stage("estimating"):
+                if asked.by:
+                    counts = count_by(release, asked, confidence=confidence)
+                else:
+                    estimate = count(release, asked.where, confidence=confidence)
     if as_json and asked.by:
         print_json({"query": str(asked), "confidence": confidence, "rows": counts.to_dicts()})
     elif as_json:

@@ -17,8 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 from pluralis import __version__
 from pluralis.comparison.cache import Remembered, digest, program
 from pluralis.comparison.frontier import Comparison
-from pluralis.comparison.process_pool import Died, how_many, share_out
 from pluralis.comparison.trials import Target, Trial, attempt
+from pluralis.engines.process_pool import Died, how_many, share_out
 from pluralis.errors import InputError, PolicyError, did_you_mean
 from pluralis.grouping.eligibility import largest_l
 from pluralis.method import methods as known_methods

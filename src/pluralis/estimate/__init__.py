@@ -5,6 +5,7 @@ What is counted are published rows. Suppressed rows are in no table.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Literal, Protocol
@@ -104,7 +105,7 @@ def count(release: Release, where: Condition | Query | str | None = None, *, con
     >>> count(release, "age < 35 AND disease = 'flu'").value
     1.0
     """
-    asked = _asked(release, where, confidence)
+    asked = asked_of(release, where, confidence)
     if asked.by:
         raise QueryError("A count is one number. For BY use `table`, or leave it out.")
     return estimator_of(release).count(asked.where, confidence)
@@ -115,12 +116,22 @@ def table(release: Release, query: Query | str, *, confidence: float = 0.95) -> 
 
     The columns are those attributes, then `value`, `low`, `high` and `basis`.
     """
-    asked = _asked(release, query, confidence)
+    asked = asked_of(release, query, confidence)
+    infos = attributes_of(release)
+    estimator = estimator_of(release)
+    combinations = combinations_of(asked, infos, estimator.missing)
+    estimates = [estimator.count(condition_of(asked, values), confidence) for values in combinations]
+    return table_of(asked, infos, combinations, estimates)
+
+
+def combinations_of(
+    asked: Query, infos: Mapping[str, ColumnInfo], missing: Callable[[str], bool]
+) -> list[tuple[Value | None, ...]]:
+    """The combinations of values of the attributes after BY."""
     taken = [name for name in asked.by if name in RESULTS]
     if taken:
         raise QueryError(f"BY {taken[0]}: the table has a column of this name of its own. Count its values one by one.")
-    infos = attributes_of(release)
-    domains = [_values(infos[name], estimator_of(release).missing(name)) for name in asked.by]
+    domains = [_values(infos[name], missing(name)) for name in asked.by]
     combinations = prod(map(len, domains))
     if combinations > MOST:
         sizes = ", ".join(f"{name} {len(values):,}" for name, values in zip(asked.by, domains, strict=True))
@@ -128,12 +139,27 @@ def table(release: Release, query: Query | str, *, confidence: float = 0.95) -> 
             f"BY makes {combinations:,} combinations ({sizes}), more than {MOST:,}. Name fewer attributes, or count "
             "ranges with BETWEEN."
         )
+    return list(product(*domains))
+
+
+def condition_of(asked: Query, values: Sequence[Value | None]) -> Condition | None:
+    """What a row of a combination passes."""
     given = () if asked.where is None else (asked.where,)
-    rows: list[tuple[object, ...]] = []
-    for values in product(*domains):
-        parts = (*given, *(_equal(name, value) for name, value in zip(asked.by, values, strict=True)))
-        estimate = estimator_of(release).count(All(parts) if parts else None, confidence)
-        rows.append((*values, estimate.value, estimate.low, estimate.high, estimate.basis))
+    parts = (*given, *(_equal(name, value) for name, value in zip(asked.by, values, strict=True)))
+    return All(parts) if parts else None
+
+
+def table_of(
+    asked: Query,
+    infos: Mapping[str, ColumnInfo],
+    combinations: Sequence[tuple[Value | None, ...]],
+    estimates: Sequence[Estimate],
+) -> pl.DataFrame:
+    """Combinations of values, each with its count."""
+    rows = [
+        (*values, estimate.value, estimate.low, estimate.high, estimate.basis)
+        for values, estimate in zip(combinations, estimates, strict=True)
+    ]
     columns = [(name, _dtype(infos[name])) for name in asked.by]
     columns += [("value", pl.Float64()), ("low", pl.Float64()), ("high", pl.Float64()), ("basis", pl.String())]
     return pl.DataFrame([pl.Series(name, [row[i] for row in rows], kind) for i, (name, kind) in enumerate(columns)])
@@ -187,7 +213,8 @@ def _query(where: Condition | Query | str | None) -> Query:
     return where if isinstance(where, Query) else Query(where, ())
 
 
-def _asked(release: Release, where: Condition | Query | str | None, confidence: float) -> Query:
+def asked_of(release: Release, where: Condition | Query | str | None, confidence: float) -> Query:
+    """A query in the release's own spelling."""
     if not 0 < confidence < 1:
         raise QueryError(f"confidence is a share between 0 and 1, such as 0.95, not {confidence}.")
     return resolve(_query(where), release)

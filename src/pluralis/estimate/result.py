@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pluralis.display.objects import Columns, Shown
 
 Basis = Literal["exact", "sampling", "uniform-within-group", "independent-across-tables"]
+BASES: Sequence[Basis] = get_args(Basis)  # each assumes more than the one before
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +40,8 @@ class Estimate(Shown):
             that error comes on top, and the interval may miss the count.
     least, most : int
         What the release makes certain: the count lies between, whatever is assumed.
+    variance : float
+        Of the value, by its basis; the interval is cut to what is certain, this is not.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class Estimate(Shown):
     basis: Basis
     least: int
     most: int
+    variance: float = 0.0
 
     @property
     def share(self) -> float:
@@ -108,4 +112,22 @@ def interval(value: float, variance: float, confidence: float, basis: Basis, lea
     low, high = min(max(value - half, least), most), max(min(value + half, most), least)
     if low == high and half > 0:  # all of it lies outside: what is certain, and as far as chance reaches from there
         low, high = (least, min(least + half, most)) if value < least else (max(most - half, least), most)
-    return Estimate(float(value), float(low), float(high), confidence, basis, least, most)
+    return Estimate(float(value), float(low), float(high), confidence, basis, least, most, max(float(variance), 0.0))
+
+
+def summed(parts: Sequence[Estimate]) -> Estimate:
+    """The count of several tables of different people, each counted on its own, at the same confidence.
+
+    >>> one = interval(50.0, 16.0, 0.95, "sampling", 0, 250)
+    >>> print(summed([one, one, interval(10, 0.0, 0.95, "exact", 10, 10)]))
+    110.0 (95% interval 98.9 to 121.1; sampling)
+    """
+    assumed = [part.basis for part in parts if part.basis != "exact"]
+    return interval(
+        sum(part.value for part in parts),
+        sum(part.variance for part in parts),
+        parts[0].confidence,
+        max(assumed, key=BASES.index) if assumed else "exact",
+        sum(part.least for part in parts),
+        sum(part.most for part in parts),
+    )

@@ -47,7 +47,7 @@ def row_words(table: Table, column: Column, draw: Draw) -> Words:
 
 def people_words(people: pl.Series, draw: Draw) -> Words:
     """A word for each person."""
-    return _of_texts(people, draw.pair("person"))
+    return texts_words(people, draw.pair("person"))
 
 
 def shared_draws(table: Table, column: Column, kept: npt.NDArray[np.int64]) -> float:
@@ -82,7 +82,7 @@ def value_words(column: Column, draw: Draw) -> Words:
         )
     else:
         values = cores(values)
-    return _of_texts(values.fill_null("(missing)"), draw.pair(f"value of {column.name}"))
+    return texts_words(values.fill_null("(missing)"), draw.pair(f"value of {column.name}"))
 
 
 def identity_of(table: Table, person: str | None) -> list[str]:
@@ -90,7 +90,8 @@ def identity_of(table: Table, person: str | None) -> list[str]:
     return [f"person {person}"] if person is not None else list(table.columns)
 
 
-def _of_texts(texts: pl.Series, pair: tuple[np.uint64, np.uint64]) -> Words:
+def texts_words(texts: pl.Series, pair: tuple[np.uint64, np.uint64]) -> Words:
+    """A word for each text."""
     data = np.frombuffer((texts.str.join("").item() or "").encode(), np.uint8)
     words: Words = words_of_texts(*pair, data, texts.str.len_bytes().cast(pl.Int64).cum_sum().to_numpy())
     return words

@@ -61,16 +61,13 @@ def require_writable(folder: Path) -> None:
         raise OutputError(f"Nothing can be written to {folder}: {error.strerror}. Choose another place.") from None
 
 
-class Stage:
-    """A hidden folder that will become `target`."""
+class StagedFolder:
+    """A folder in which new files are written, none over another."""
 
-    def __init__(self, target: Path) -> None:
-        self.target = target
-        self.folder = target.parent / f".{target.name}.staging-{secrets.token_hex(_TOKEN)}"
-        self.folder.mkdir(mode=0o700)
-        self.folder.chmod(0o700)  # whatever the umask
-        self._lock = os.open(self.folder, os.O_RDONLY)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+    def __init__(self, folder: Path, mode: int = 0o700) -> None:
+        self.folder = folder
+        self.folder.mkdir(mode=mode)
+        self.folder.chmod(mode)  # whatever the umask
 
     def write(self, name: str, data: bytes, mode: int = 0o644) -> None:
         """One new file, synced, of this mode whatever the umask: what is published can be read."""
@@ -85,6 +82,24 @@ class Stage:
         """Another content for a file that was written before."""
         (self.folder / name).unlink()
         self.write(name, data)
+
+    def sync(self) -> None:
+        """Let the folder remember its files, whatever happens to the machine."""
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+class Stage(StagedFolder):
+    """A hidden folder that will become `target`."""
+
+    def __init__(self, target: Path) -> None:
+        super().__init__(target.parent / f".{target.name}.staging-{secrets.token_hex(_TOKEN)}")
+        self.target = target
+        self._lock = os.open(self.folder, os.O_RDONLY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def show(self, undo: ExitStack, *, replace: bool, mode: int = 0o700) -> None:
         """Let the folder take its name, in one step; `undo` takes it back."""

@@ -27,7 +27,7 @@ from pluralis.attacks.base import NOT_RUN, SLACK, Options, Result
 from pluralis.attacks.given_away import given_away, in_words
 from pluralis.attacks.worst_guess import PLAINEST, worst_in_words
 from pluralis.display.words import percent
-from pluralis.release.form import GIVEN_AWAY, SEVERAL, WORST
+from pluralis.release.form import GIVEN_AWAY, NOT_ATTACKED, SEVERAL, WORST
 from pluralis.release.manifest import Claim, Manifest
 from pluralis.release.release import Release
 
@@ -90,7 +90,7 @@ def not_stopped(release: Release, results: Sequence[Result] | None, people: int)
     yield from _several_rows(release, [result for result in results or () if result.attack == persons.ATTACK.name])
     yield from _plain_columns([result for result in results or () if result.attack == plain.ATTACK.name], people)
     if results is None:
-        yield "attacks: what they get was not measured at publication; `pluralis attack` measures it"
+        yield NOT_ATTACKED
         return
     left = [name for name, one in attacks().items() if one.applies(release) and not one.at_publication(release)]
     left += [result.attack for result in results if result.question == NOT_RUN]

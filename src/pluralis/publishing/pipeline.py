@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pluralis.assembling.building import build
+from pluralis.assembling.building import Built, build
 from pluralis.attacks import Result
 from pluralis.comparison.choice import choose
 from pluralis.method import AUTO
@@ -82,8 +82,13 @@ allows is 2; set l: 2, or allow suppress: 0.25.
         policy, why = choose(table, policy, encoding=encoding, separator=separator)
         notes.append(why)
     made = build(table, policy, key or Key.new(), encoding=encoding, separator=separator, notes=notes)
+    return publication_of(made, asked, attacks=ATTACKED if attacks is None else attacks)
+
+
+def publication_of(made: Built, asked: Policy, *, attacks: bool) -> Publication:
+    """What was built for a policy as it was asked, attacked, and packed for saving."""
     release, attacked, exposed = made.release, None, tuple[Exposure, ...]()
-    if ATTACKED if attacks is None else attacks:
+    if attacks:
         release = release.decoded()
         attacked, exposed = measured(release, made.original, made.person), exposures(release)
     manifest = release.manifest.model_copy(update={"breaks": _breaks(release, attacked, made.people)})

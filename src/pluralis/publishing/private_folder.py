@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pluralis.attacks import Result
 from pluralis.auditing import Verdict
 from pluralis.errors import OutputError
-from pluralis.publishing.atomic_folders import Stage
+from pluralis.policy.policy import Policy
+from pluralis.publishing.atomic_folders import Stage, StagedFolder
 from pluralis.publishing.republishing import PRIVATE
 from pluralis.randomness import Key
 from pluralis.release.attribute_lists import AttributeLists
@@ -32,14 +33,27 @@ LATER = "after_publication"  # which results of attack.json
 def write_private(to: Stage, publication: Publication, manifest: Manifest, verdict: Verdict, key: Key) -> None:
     """Stage everything that only the publisher sees of a release."""
     key.write(to.folder / "key")
-    sha256 = hashlib.sha256(manifest.to_json().encode()).hexdigest()
     policy, loss, attacked = publication.policy, publication.loss, publication.attacked
     report = render_report(policy, manifest, verdict, loss, publication.notes, attacked, publication.exposures)
+    write_beside_key(to, policy, manifest.to_json(), verdict, loss.to_dict(), report, attacked)
+
+
+def write_beside_key(
+    to: StagedFolder,
+    policy: Policy,
+    manifest: str,
+    verdict: Verdict,
+    lost: Mapping[str, object],
+    report: str,
+    attacked: Sequence[Result] | None,
+) -> None:
+    """The files of a private folder but for the key, of a release that has this manifest."""
+    sha256 = hashlib.sha256(manifest.encode()).hexdigest()
     audited = {"manifest_sha256": sha256, **verdict.to_dict()}
     for name, text in {
         "policy.yaml": policy.to_yaml(),
         "audit.json": json.dumps(audited, indent=1, ensure_ascii=False) + "\n",
-        "utility.json": json.dumps(loss.to_dict(), indent=1, ensure_ascii=False) + "\n",
+        "utility.json": json.dumps(lost, indent=1, ensure_ascii=False) + "\n",
         REPORT: report,
         **({} if attacked is None else {ATTACKED: _results_json(sha256, attacked)}),
     }.items():

@@ -20,7 +20,7 @@ from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.metrics import Loss
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
-from pluralis.publishing.atomic_folders import Stage, check_target, one_at_a_time, staging
+from pluralis.publishing.atomic_folders import StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.private_folder import write_private
 from pluralis.publishing.republishing import PRIVATE, Known, before, key_after, made_of, require_key, said_of
 from pluralis.randomness import Key
@@ -144,18 +144,8 @@ class Publication(AnalystRelease):
             earlier = before(target)  # now: what a killed writer left is put in order
             independent = self.policy.republish == "independent"
             successive = said_of(target, earlier, self, self.key, self.known, independent)
-            with stage("writing"):
-                manifest = self._write_public(public_stage, format, () if successive is None else (successive,))
-            with stage("auditing the staged files"):
-                verdict = audit(public_stage.folder, allow_test=allow_test, limit=None)
-            if not verdict.holds:
-                raise AuditFailed(verdict)
-            if breaches := [result for result in self.attacked or () if result.breach]:
-                raise Breached(breaches)
-            manifest = manifest.certified({finding.claim: finding.measured for finding in verdict.findings})
-            public_stage.rewrite(MANIFEST, manifest.to_json().encode())
-            public_stage.rewrite(README, release_readme(manifest).encode())
-            require_sealed(public_stage.folder, manifest)
+            more_breaks = () if successive is None else (successive,)
+            manifest, verdict = staged(self, public_stage, format, allow_test, more_breaks)
             write_private(private_stage, self, manifest, verdict, key_after(earlier, self.key, made_of(self)))
             key_after(earlier, self.key).write(key_stage.folder / "key")
             with one_at_a_time(target.parent), ExitStack() as undo:
@@ -182,24 +172,45 @@ class Publication(AnalystRelease):
         yield from (f"Note: {note}" for note in self.notes)
         yield "In memory: save it to publish it."
 
-    def _write_public(self, to: Stage, format: Format, more_breaks: tuple[str, ...]) -> Manifest:
-        tables = []
-        assert isinstance(self.tables, Packed)
-        for info in self.manifest.tables:
-            if format == "csv":
-                data = write_csv_bytes(with_set_labels(self.tables[info.name]))
-            else:
-                data = self.tables.packed[info.name]
-            file = f"{info.file.removesuffix('.parquet')}.{format}"
-            to.write(file, data)
-            about = {"file": file, "rows": self.tables.rows[info.name], "bytes": len(data)}
-            tables.append(info.model_copy(update={**about, "sha256": hashlib.sha256(data).hexdigest()}))
-        escape = CSV_ESCAPE if format == "csv" else None
-        parameters = self.manifest.parameters.model_copy(update={"csv_escape": escape})
-        breaks = (*self.manifest.breaks, *more_breaks)
-        manifest = self.manifest.model_copy(
-            update={"tables": tuple(tables), "parameters": parameters, "breaks": breaks}
-        )
-        to.write(MANIFEST, manifest.to_json().encode())
-        to.write(README, release_readme(manifest).encode())
-        return manifest
+
+def staged(
+    publication: Publication, to: StagedFolder, format: Format, allow_test: bool, more_breaks: tuple[str, ...] = ()
+) -> tuple[Manifest, Verdict]:
+    """Write the files that may be published to a folder that nobody sees yet, and audit them there."""
+    with stage("writing"):
+        manifest = _written(publication, to, format, more_breaks)
+    with stage("auditing the staged files"):
+        verdict = audit(to.folder, allow_test=allow_test, limit=None)
+    if not verdict.holds:
+        raise AuditFailed(verdict)
+    if breaches := [result for result in publication.attacked or () if result.breach]:
+        raise Breached(breaches)
+    manifest = manifest.certified({finding.claim: finding.measured for finding in verdict.findings})
+    to.rewrite(MANIFEST, manifest.to_json().encode())
+    to.rewrite(README, release_readme(manifest).encode())
+    require_sealed(to.folder, manifest)
+    return manifest, verdict
+
+
+def _written(publication: Publication, to: StagedFolder, format: Format, more_breaks: tuple[str, ...]) -> Manifest:
+    """The files of a release before the audit, and their manifest."""
+    tables = []
+    assert isinstance(publication.tables, Packed)
+    for info in publication.manifest.tables:
+        if format == "csv":
+            data = write_csv_bytes(with_set_labels(publication.tables[info.name]))
+        else:
+            data = publication.tables.packed[info.name]
+        file = f"{info.file.removesuffix('.parquet')}.{format}"
+        to.write(file, data)
+        about = {"file": file, "rows": publication.tables.rows[info.name], "bytes": len(data)}
+        tables.append(info.model_copy(update={**about, "sha256": hashlib.sha256(data).hexdigest()}))
+    escape = CSV_ESCAPE if format == "csv" else None
+    parameters = publication.manifest.parameters.model_copy(update={"csv_escape": escape})
+    breaks = (*publication.manifest.breaks, *more_breaks)
+    manifest = publication.manifest.model_copy(
+        update={"tables": tuple(tables), "parameters": parameters, "breaks": breaks}
+    )
+    to.write(MANIFEST, manifest.to_json().encode())
+    to.write(README, release_readme(manifest).encode())
+    return manifest

@@ -47,7 +47,7 @@ def attributes_of(release: Release) -> dict[str, ColumnInfo]:
             infos[name] = info.model_copy(update={"name": name, "attribute": name})
     for name, domains in ordered.items():
         if len(domains) > 1:
-            infos[name] = infos[name].model_copy(update={"domain": _merged(domains)})
+            infos[name] = infos[name].model_copy(update={"domain": merged(domains)})
     for name in manifest.parameters.l:
         if name in infos:
             domain = infos[name].domain
@@ -59,10 +59,10 @@ def attributes_of(release: Release) -> dict[str, ColumnInfo]:
     return infos
 
 
-def _merged(domains: Sequence[Sequence[object]]) -> tuple[str | None, ...]:
+def merged(domains: Sequence[Sequence[object]]) -> tuple[str | None, ...]:
     """The values of several domains in an order that is that of each of them, a missing one last.
 
-    >>> _merged([("low", "high", None), ("low", "mid"), ("mid", "high")])
+    >>> merged([("low", "high", None), ("low", "mid"), ("mid", "high")])
     ('low', 'mid', 'high', None)
     """
     after: TopologicalSorter[str] = TopologicalSorter()

@@ -28,6 +28,8 @@ _SENTENCES, _LETTERS = 200, 600  # of what is not stopped
 
 SEVERAL = "several rows of one person"
 WORST = "worst measured guess"
+UNMEASURED = "not measured at publication"
+NOT_ATTACKED = "attacks: what they get was not measured at publication; `pluralis attack` measures it"
 GIVEN_AWAY = "given away by a plain column"
 MEMBERSHIP = "membership: that a person is in the table is not hidden"
 LINKED = "sensitive background knowledge: whoever knows one sensitive value of a person may learn the others"
@@ -214,6 +216,15 @@ def worst_and_others(breaks: Sequence[str]) -> tuple[str | None, list[str]]:
     others = [item for item in breaks if _about(item) not in (WORST, GIVEN_AWAY)]
     worst = next((f"{item[:1].upper()}{item[1:]}." for item in breaks if _about(item) == WORST), None)
     return worst, others
+
+
+def is_unmeasured(sentence: str) -> bool:
+    """Whether a sentence says no more than that nothing was attacked.
+
+    >>> is_unmeasured("worst measured guess: not measured at publication"), is_unmeasured("membership: is not hidden")
+    (True, False)
+    """
+    return sentence in (NOT_ATTACKED, f"{WORST}: {UNMEASURED}")
 
 
 def told_by_plain_column(breaks: Sequence[str]) -> str | None:

@@ -42,7 +42,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 from pydantic import ValidationError
@@ -52,6 +52,7 @@ from pluralis.progress import stage
 from pluralis.release.domains import domain_problems
 from pluralis.release.form import form_problems, unsaid
 from pluralis.release.manifest import FORMAT, MANIFEST, README, VERSION, ColumnInfo, Manifest, TableInfo
+from pluralis.release.parts import PARTS_FORMAT, Parts, PartsManifest, part_folder, parts_problems, parts_readme
 from pluralis.release.readme import release_readme
 from pluralis.release.release import Release
 from pluralis.release.strict_parquet import layout_of, require_nothing_beside
@@ -118,9 +119,7 @@ def inspecting(folder: Path, *, limit: int | None = LIMIT) -> Iterator[Inspectio
     """The same for whoever has something to do with the tables meanwhile, and waits before telling of it."""
     with ThreadPoolExecutor(1) as behind:
         with refusing("cannot be read"):
-            if not folder.is_dir():
-                raise ReleaseError(f"{folder} is not a folder. Name the folder that `pluralis publish` wrote.")
-            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            place = _opened(folder)
             try:
                 manifest = parse_manifest(_read(place, MANIFEST, _MANIFEST_BYTES))
                 problems = [*_files(place, manifest), *_readme(place, manifest), *_sizes(manifest, limit)]
@@ -160,6 +159,70 @@ def _read_one(
         inspection.problems.append(f"{info.file}: {error}")
 
 
+def parts_of(folder: str | Path) -> Parts | None:
+    """What a release in parts says of itself, and everything but the parts themselves was checked; None for any other.
+
+    ReleaseError for one that is not exactly a release in parts. Each of its folders is then read as a release.
+    """
+    folder = Path(folder)
+    with refusing("cannot be read"):
+        place = _opened(folder)
+        try:
+            data = _read(place, MANIFEST, _MANIFEST_BYTES)
+            _, plain = _json(data)
+            if not isinstance(plain, dict) or plain.get("format") != PARTS_FORMAT:
+                return None
+            manifest = _parsed(data, PartsManifest, PARTS_FORMAT)
+            manifests: list[Manifest] = []
+            for problem in _parts_problems(place, manifest, manifests):
+                raise ReleaseError(f"{problem} Ask for the release again.")
+            return Parts(manifest, tuple(tuple(claim.rule for claim in one.claims) for one in manifests))
+        finally:
+            os.close(place)
+
+
+def manifest_of(folder: Path) -> Manifest:
+    """The manifest of a release folder, in its one spelling; nothing else of the folder is looked at."""
+    with refusing("cannot be read"):
+        place = _opened(folder)
+        try:
+            return parse_manifest(_read(place, MANIFEST, _MANIFEST_BYTES))
+        finally:
+            os.close(place)
+
+
+def _parts_problems(place: int, manifest: PartsManifest, manifests: list[Manifest]) -> Iterator[str]:
+    """Folders that should not be there, or should, or are not what the manifest says; collects their manifests."""
+    folders = [info.folder for info in manifest.parts]
+    if folders != [part_folder(i) for i in range(1, len(folders) + 1)]:
+        yield "its parts are not numbered from 1 without gaps."
+        return
+    listed, present = {MANIFEST, README, *folders}, set(os.listdir(place))
+    yield from (f"{name} is in the folder, but not in the manifest." for name in sorted(present - listed))
+    yield from (f"{name} is missing." for name in sorted(listed - present))
+    if listed != present:
+        return
+    yield from _says(place, parts_readme(manifest))
+    for info in manifest.parts:
+        data = _part_manifest(place, info.folder)
+        if hashlib.sha256(data).hexdigest() != info.sha256:
+            yield f"{info.folder}: not the part that the manifest describes (its hash differs)."
+            return
+        manifests.append(parse_manifest(data))
+    yield from parts_problems(manifest, manifests)
+
+
+def _part_manifest(place: int, folder: str) -> bytes:
+    try:
+        inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+    except OSError as error:
+        raise ReleaseError(f"{folder} cannot be opened as a folder ({error.strerror}). {_DAMAGED}") from None
+    try:
+        return _read(inside, MANIFEST, _MANIFEST_BYTES)
+    finally:
+        os.close(inside)
+
+
 def require_sealed(folder: Path, manifest: Manifest) -> None:
     """Refuse a staged folder whose manifest or README are not in their one spelling, or whose files are not all there.
 
@@ -188,6 +251,12 @@ def refusing(what: str) -> Iterator[None]:
 
 
 # files ------------------------------------------------------------------------------------------------------------
+
+
+def _opened(folder: Path) -> int:
+    if not folder.is_dir():
+        raise ReleaseError(f"{folder} is not a folder. Name the folder that `pluralis publish` wrote.")
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _read(place: int, name: str, most: int, exactly: int | None = None) -> bytes:
@@ -233,9 +302,12 @@ def _files(place: int, manifest: Manifest) -> Iterator[str]:
 
 def _readme(place: int, manifest: Manifest) -> Iterator[str]:
     """Whether the README is what the manifest says, in the words in which Pluralis says it."""
-    expected = release_readme(manifest).encode("utf-8")
+    yield from _says(place, release_readme(manifest))
+
+
+def _says(place: int, expected: str) -> Iterator[str]:
     try:
-        if _read(place, README, _MANIFEST_BYTES) != expected:
+        if _read(place, README, _MANIFEST_BYTES) != expected.encode("utf-8"):
             yield f"{README} does not say what the manifest says."
     except ReleaseError as error:
         yield str(error)
@@ -263,15 +335,23 @@ def _width(column: ColumnInfo, manifest: Manifest) -> int:
 
 def parse_manifest(data: bytes) -> Manifest:
     """A manifest in its one spelling; ReleaseError for any other bytes."""
-    try:
-        text = data.decode("utf-8")
-        plain = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+    manifest = _parsed(data, Manifest, FORMAT)
+    _require_words(manifest)
+    return manifest
+
+
+_M = TypeVar("_M", Manifest, PartsManifest)
+
+
+def _parsed(data: bytes, model: type[_M], format: str) -> _M:
+    """A manifest of one of the two formats."""
+    text, plain = _json(data)
+    if isinstance(plain, dict) and plain.get("format") == PARTS_FORMAT != format:
         raise ReleaseError(
-            f"{MANIFEST} is not JSON: {_gist(error)}. The release is damaged; ask for it again."
-        ) from None
-    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-        raise ReleaseError(f'{MANIFEST} does not say format "{FORMAT}": this folder is not a release.')
+            "This release is in parts, which are read one by one. Name the folder of a part, part-00001."
+        )
+    if not isinstance(plain, dict) or plain.get("format") != format:
+        raise ReleaseError(f'{MANIFEST} does not say format "{format}": this folder is not a release.')
     if plain.get("version") != VERSION:
         raise ReleaseError(
             f"{MANIFEST} says version {str(plain.get('version'))[:20]}, this Pluralis reads {VERSION}. Use the "
@@ -280,15 +360,25 @@ def parse_manifest(data: bytes) -> Manifest:
     if _ESCAPED.search(text) or hides_characters(text.replace("\n", "")):
         raise ReleaseError(f"{MANIFEST} holds characters that cannot be seen. {_DAMAGED}")
     try:
-        manifest = Manifest.model_validate(plain)
+        manifest = model.model_validate(plain)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))[:100]
         raise ReleaseError(f"{MANIFEST}, {where}: {first['msg']}. The release is damaged; ask for it again.") from None
     if manifest.to_json().encode("utf-8", "surrogatepass") != data:
         raise ReleaseError(f"{MANIFEST} is not written as Pluralis writes it. {_DAMAGED}")
-    _require_words(manifest)
     return manifest
+
+
+def _json(data: bytes) -> tuple[str, Any]:
+    """Bytes as text, and what it says."""
+    try:
+        text = data.decode("utf-8")
+        return text, json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(
+            f"{MANIFEST} is not JSON: {_gist(error)}. The release is damaged; ask for it again."
+        ) from None
 
 
 def _require_words(manifest: Manifest) -> None:

@@ -25,10 +25,11 @@ class ParquetFile:
     """Columns of a file, each read when it is asked for, so that one can be given up before the next is read.
 
     Or of several files, which have the same columns and stand for one table. Raises InputError where a file is damaged,
-    the files' own figures say that they do not fit in memory, or one is no longer what it was when it was opened.
+    the files' own figures say that they do not fit in memory, or one is no longer what it was when it was opened. What
+    is not asked for `whole` need not fit.
     """
 
-    def __init__(self, paths: Path | Sequence[Path], only: Wanted = None) -> None:
+    def __init__(self, paths: Path | Sequence[Path], only: Wanted = None, *, whole: bool = True) -> None:
         self._paths = [paths] if isinstance(paths, Path) else list(paths)
         self._states, self._heights = list[tuple[int, ...]](), list[int]()
         schema: dict[str, pl.DataType] = {}
@@ -53,6 +54,8 @@ class ParquetFile:
             self._name += f" and {len(self._paths) - 1:,} other file{'s' * (len(self._paths) > 2)}"
         check_rows(self._name, self.height)
         self.columns = kept(list(schema), only)
+        if not whole:
+            return
         # polars counts text that is null as nothing; a view of a string takes 16 bytes
         row_bytes = sum(pl.Series([None] * 8, dtype=schema[name]).estimated_size() / 8 or 16 for name in self.columns)
         size = f"{self._name} ({self.height:,} rows, {len(self.columns):,} columns)"
@@ -70,13 +73,27 @@ class ParquetFile:
                 done((i + 1) / len(self._paths))
         return pl.concat(frames, rechunk=True) if len(frames) > 1 else frames[0]
 
+    def chunks(self, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        """Some columns, so many rows at a time."""
+        for i, path in enumerate(self._paths):
+            for first in range(0, self._heights[i], rows):
+                with self._reading(path):
+                    some = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names).slice(first, rows)
+                    frame = some.collect()
+                self._require_unchanged(i, path)
+                yield frame.with_columns(clear_sorted_flag(column) for column in frame)
+
+    def _require_unchanged(self, i: int, path: Path) -> None:
+        with self._reading(path):
+            changed = _state(path.stat()) != self._states[i]
+        if changed:
+            raise InputError(f"{path} changed while it was read. Wait until it is written, then start again.")
+
     def _read_one(self, i: int, path: Path, names: list[str]) -> pl.DataFrame:
         with self._reading(path):
             frame = pl.read_parquet(path, columns=names, glob=False, hive_partitioning=False)
             frame = frame.with_columns(clear_sorted_flag(column) for column in frame)
-            changed = _state(path.stat()) != self._states[i]
-        if changed:
-            raise InputError(f"{path} changed while it was read. Wait until it is written, then start again.")
+        self._require_unchanged(i, path)
         if frame.height != self._heights[i]:
             raise InputError(
                 f"{path.name} declares {self._heights[i]:,} rows and holds {frame.height:,}: damaged. Get it again."

@@ -27,8 +27,7 @@ BASE = 400 << 20  # bytes that a worker holds without a table
 ROOM = 0.8  # the share of free memory to use
 ONE_CORE = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from pluralis.comparison.process_pool import serve; serve()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pluralis.engines.process_pool import serve; serve()"
 )
 _DONE = object()
 

@@ -1,0 +1,55 @@
+"""The verdict on a release in parts: that of every part, each claim where it is weakest.
+
+Theorem: what every part keeps, the whole keeps (`release.parts`). So each part is judged on its own, and a claim holds
+if it holds in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pluralis.auditing.verdict import Finding, Verdict
+from pluralis.release.parts import Parts
+
+
+def verdict_of_parts(parts: Parts, verdicts: Iterable[Verdict]) -> Verdict:
+    """One verdict on all parts, whose verdicts come in their order.
+
+    >>> from pluralis.release.parts import PartInfo
+    >>> from pluralis.release.parts import PartsManifest
+    >>> infos = tuple(PartInfo(folder=f"part-0000{i}", rows=4, suppressed=0, sha256="0" * 64) for i in (1, 2))
+    >>> both = PartsManifest(method="bsgi", variant="hardened", kind="generalized", rows=8, suppressed=0, claims=("x",),
+    ...                      breaks=(), parts=infos)
+    >>> one, two = (Verdict((Finding("x", True, measured, 0.5, witness="group 1"),)) for measured in (0.25, 0.5))
+    >>> print(verdict_of_parts(Parts(both, (("x",), ("x",))), [one, two]).findings[0])
+    x: holds, measured 0.5 in part-00002, group 1
+    """
+    weakest: dict[str, Finding] = {}
+    lists = None
+    manifest = parts.manifest
+    for info, claims, verdict in zip(manifest.parts, parts.claims, verdicts, strict=True):
+        lists = lists or verdict.lists
+        of_all = dict(zip(claims, manifest.claims, strict=True))
+        for finding in verdict.findings:
+            placed = _placed(replace(finding, claim=of_all.get(finding.claim, finding.claim)), info.folder)
+            known = weakest.setdefault(placed.claim, placed)
+            if _weakness(placed) > _weakness(known):
+                weakest[placed.claim] = placed
+    assert lists is not None
+    return Verdict(tuple(weakest.values()), manifest.breaks, lists)
+
+
+def _placed(finding: Finding, folder: str) -> Finding:
+    """A finding that says in which part it is."""
+    if finding.witness is not None:
+        return replace(finding, witness=f"{folder}, {finding.witness}")
+    return replace(finding, note=f"{folder}: {finding.note}") if finding.note else finding
+
+
+def _weakness(finding: Finding) -> tuple[bool, float, float]:
+    """How weak a claim is: not kept, then near to what is promised, from whichever side, then the top share."""
+    if finding.measured is None or finding.promised is None:
+        return not finding.holds, 0.0, finding.top_share or 0.0
+    away = abs(finding.measured - finding.promised)
+    return not finding.holds, -away if finding.holds else away, finding.top_share or 0.0

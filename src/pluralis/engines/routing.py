@@ -1,0 +1,219 @@
+"""Routing a large table: its rows, in the spelling of the policy, into shards on disk, some rows at a time.
+
+Two passes. The first learns what must be the same in all shards: how each text is spelled (`table.canonical` decides
+that from all spellings of a value), and whether the numbers of a column are whole. The second cleans rows, finds their
+shard and appends them to its files.
+
+Theorem: the shard of a row is a function of its quasi-identifiers, or of its person where the policy has one, the key
+and the number of shards: never of a sensitive value, of the order of rows, of how they are read, or of who does it. So
+which shard a row is in tells nothing that its quasi-identifiers do not.
+
+Memory is that of CHUNK rows, of the rows that wait to be written, and of the different values of columns that are not
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from pluralis.errors import InputError
+from pluralis.grouping.row_identity import texts_words
+from pluralis.kernels.siphash import add_column, words_of
+from pluralis.policy.attributes import Attribute
+from pluralis.policy.policy import Policy
+from pluralis.progress import stage
+from pluralis.randomness import Draw
+from pluralis.table.canonical import canonical
+from pluralis.table.dictionaries import decode, is_text
+from pluralis.table.parquet_files import ParquetFile
+from pluralis.table.spelling import cores
+from pluralis.threads import in_threads
+
+CHUNK = 1 << 20  # rows that are read at a time
+WAITING = 1 << 22  # rows that wait in memory until they are written to their shards
+MISSING = np.uint64(2**64 - 1)
+_SHARD = "\0shard"
+
+Words = npt.NDArray[np.uint64]
+Source = pl.DataFrame | ParquetFile
+
+
+def chunks_of(source: Source, names: Sequence[str], rows: int = CHUNK) -> Iterator[pl.DataFrame]:
+    """Some columns of a table, so many rows at a time."""
+    if isinstance(source, ParquetFile):
+        yield from source.chunks(list(names), rows)
+        return
+    for first in range(0, source.height, rows):
+        yield source.slice(first, rows).select(names)
+
+
+@dataclass(frozen=True, eq=False)
+class Spelling:
+    """How the values of a column are spelled: the code of each `raw` one, null where it is missing."""
+
+    codes: pl.DataFrame
+    values: pl.Series  # what each code stands for
+
+    @classmethod
+    def learned(cls, raw: pl.Series, written: pl.Series) -> Spelling:
+        """Of the different values of a column, and what each is published as."""
+        texts = written.unique().drop_nulls().sort()
+        kind = pl.Enum(texts)
+        return cls(pl.DataFrame({"raw": raw, "code": written.cast(kind).to_physical()}), texts.cast(kind))
+
+    def of(self, values: pl.Series) -> pl.Series:
+        """The same rows in their spelling, as codes."""
+        frame = values.to_frame("raw").join(self.codes, on="raw", how="left", nulls_equal=True, maintain_order="left")
+        return self.values.gather(frame["code"]).rename(values.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaning:
+    """What was learned of all rows, so that some of them are cleaned as all would be."""
+
+    policy: Policy
+    spellings: dict[str, Spelling]
+    whole: dict[str, bool]
+    notes: list[str]
+    rows: int
+    beside: tuple[str, ...] = ()  # columns of wider values, which are passed on as they are
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        person = [self.policy.person] if self.policy.person is not None else []
+        return list(dict.fromkeys([*self.spellings, *self.whole, *person, *self.beside]))
+
+    def cleaned(self, chunk: pl.DataFrame) -> pl.DataFrame:
+        """Some rows with their values in one spelling."""
+
+        def column_of(name: str) -> pl.Series:
+            if name in self.whole:
+                numbers = _numbers(chunk[name], self.policy)
+                return numbers if self.whole[name] else numbers.cast(pl.Float64)
+            if name in self.spellings:
+                return self.spellings[name].of(_spelled_out(chunk[name]))
+            return _people(chunk[name], self.policy) if name == self.policy.person else chunk[name]
+
+        return pl.DataFrame(in_threads(column_of, self.columns))
+
+
+def learned(source: Source, policy: Policy) -> Cleaning:
+    """What must be known of all rows before any are cleaned."""
+    used = {name: own for name, own in policy.columns.items() if own.role != "identifier"}
+    numbers = [name for name, own in used.items() if own.type == "number"]
+    texts = [name for name in used if name not in numbers]
+    beside = tuple(name for name in policy.needed if name not in {*policy.columns, policy.person})
+    whole, different = dict.fromkeys(numbers, True), {name: list[pl.Series]() for name in texts}
+    rows = 0
+    with stage("learning the values") as done:
+        for chunk in chunks_of(source, [*used]):
+            rows += chunk.height
+            kinds = in_threads(lambda name, chunk=chunk: _numbers(chunk[name], policy).dtype.is_integer(), numbers)  # type: ignore[misc]
+            whole = {name: whole[name] and own for name, own in zip(numbers, kinds, strict=True)}
+            own_texts = in_threads(lambda name, chunk=chunk: _spelled_out(chunk[name].unique()), texts)  # type: ignore[misc]
+            for name, values in zip(texts, own_texts, strict=True):
+                different[name] = [pl.concat([*different[name], values]).unique()]
+            done(rows / source.height)
+    notes: list[str] = []
+    spellings = {}
+    for name in texts:
+        raw = different[name][0]
+        spellings[name] = Spelling.learned(raw, canonical(raw, used[name], policy.missing_in(name), notes))
+    return Cleaning(policy, spellings, whole, notes, rows, beside)
+
+
+def _spelled_out(values: pl.Series) -> pl.Series:
+    return decode(values) if is_text(values.dtype) else values
+
+
+def _numbers(column: pl.Series, policy: Policy) -> pl.Series:
+    return canonical(column, policy.columns[column.name], policy.missing_in(column.name), [])
+
+
+def _people(column: pl.Series, policy: Policy) -> pl.Series:
+    """Who each row is of, as text."""
+    if column.dtype.is_float():
+        raise InputError(f"The person column {column.name!r} holds decimals. Write its names as text or whole numbers.")
+    names = canonical(column, Attribute(role="identifier", case="keep"), policy.missing, [])
+    if names.null_count():
+        raise InputError(f"The person column {column.name!r} is missing in some rows. Fill it or leave those rows out.")
+    return names
+
+
+def shard_words(rows: pl.DataFrame, cleaning: Cleaning, draw: Draw) -> Words:
+    """A word for each clean row: of its person, where the policy names one, else of its quasi-identifiers."""
+    draw = draw.for_part("shards")
+    policy = cleaning.policy
+    if policy.person is not None:
+        names = rows[policy.person]
+        people = names.unique()
+        codes = names.cast(pl.Enum(people)).to_physical().to_numpy()
+        return np.asarray(texts_words(people, draw.pair("person"))[codes])
+    pair, words = draw.pair("row"), np.zeros(rows.height, np.uint64)
+    for name in policy.quasi:
+        values = rows[name]
+        of_value = draw.pair(f"value of {name}")
+        if name in cleaning.whole:
+            bits = values.fill_null(0).to_numpy().view(np.uint64)
+            own = words_of(*of_value, bits, np.zeros(bits.size, np.uint64))
+            own[values.is_null().to_numpy()] = MISSING
+            words = words_of(*pair, words, own)
+        else:
+            kind = values.dtype
+            assert isinstance(kind, pl.Enum)
+            spelled = texts_words(cores(kind.categories), of_value)
+            codes = values.to_physical().fill_null(len(kind.categories)).to_numpy().astype(np.int32)
+            add_column(*pair, words, codes, np.append(spelled, MISSING))
+    return words
+
+
+@dataclass
+class Shards:
+    """The rows of each shard, in files below a folder."""
+
+    folder: Path
+    files: dict[int, list[Path]] = field(default_factory=dict)
+    rows: dict[int, int] = field(default_factory=dict)
+    _waiting: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, rows: pl.DataFrame, shard: npt.NDArray[np.int64]) -> None:
+        """Take some rows, and write those that wait where they are many."""
+        self._waiting.append(rows.with_columns(pl.Series(_SHARD, shard)))
+        if sum(frame.height for frame in self._waiting) >= WAITING:
+            self.write()
+
+    def write(self) -> None:
+        """Append the rows that wait to their shards."""
+        if not self._waiting:
+            return
+        waiting = pl.concat(self._waiting).sort(_SHARD, maintain_order=True)
+        self._waiting.clear()
+        shards, first = np.unique(waiting[_SHARD].to_numpy(), return_index=True)
+        waiting = waiting.drop(_SHARD)
+        for shard, begin, end in zip(shards.tolist(), first, [*first[1:], waiting.height], strict=True):
+            files = self.files.setdefault(shard, [])
+            own = self.folder / f"shard-{shard:05}"
+            own.mkdir(mode=0o700, exist_ok=True)
+            files.append(own / f"{len(files):05}.arrow")
+            waiting.slice(begin, end - begin).write_ipc(files[-1], compression="uncompressed")
+            self.rows[shard] = self.rows.get(shard, 0) + int(end - begin)
+
+
+def routed(source: Source, cleaning: Cleaning, draw: Draw, shards: int, folder: Path) -> Shards:
+    """The clean rows of a table in its shards, below a folder."""
+    written, rows = Shards(folder), 0
+    with stage(f"routing rows to {shards:,} shards") as done:
+        for chunk in chunks_of(source, cleaning.columns):
+            clean = cleaning.cleaned(chunk)
+            written.add(clean, (shard_words(clean, cleaning, draw) % np.uint64(shards)).astype(np.int64))
+            rows += chunk.height
+            done(rows / source.height)
+        written.write()
+    return written

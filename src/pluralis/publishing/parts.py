@@ -1,0 +1,421 @@
+"""A table that memory does not hold becomes a release in parts: routed to shards, each published as a release.
+
+Rows      are routed to shards on disk (`engines.routing`), in a hidden folder beside the release, mode 0700, which is
+          removed at the end.
+Blocks    are shards that are published together. A shard in which a value is too common, or that cannot be grouped,
+          is joined with the next one, again and again; that depends on the table, the policy and the key alone.
+Parts     each block is built, written to a staged folder and audited there by a worker process of its own, by the
+          same functions as any release. Its draws are independent of those of other parts.
+Shown     once every part has passed, all of them become visible in one rename.
+
+What joining tells somebody who knows the method is bounded as for shards in memory (docs/scale.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import polars as pl
+
+from pluralis.assembling.building import build
+from pluralis.attacks import Result
+from pluralis.auditing import Verdict
+from pluralis.auditing.parts import verdict_of_parts
+from pluralis.display.objects import Columns, Shown
+from pluralis.engines.process_pool import Died, how_many, share_out
+from pluralis.engines.routing import Cleaning, Shards, learned, routed
+from pluralis.errors import Infeasible, InputError, OutputError, PolicyError
+from pluralis.method import AUTO, method_for
+from pluralis.metrics import Loss
+from pluralis.policy.policy import Policy, as_policy
+from pluralis.progress import stage
+from pluralis.publishing.atomic_folders import StagedFolder, check_target, one_at_a_time, staging
+from pluralis.publishing.pipeline import publication_of
+from pluralis.publishing.private_folder import write_beside_key
+from pluralis.publishing.republishing import private_of
+from pluralis.publishing.saving import Format, staged
+from pluralis.randomness import Draw, Key, Made
+from pluralis.release.kinds import kind_named
+from pluralis.release.manifest import MANIFEST, README, Manifest
+from pluralis.release.parts import Parts, PartsManifest, part_folder, parts_manifest, parts_readme
+from pluralis.release.reading import parts_of
+from pluralis.report.exposure import Exposure
+from pluralis.report.report import render_report
+from pluralis.table.parquet_files import ParquetFile
+from pluralis.table.sources import names_files, open_table, table_files
+
+PART = 250_000  # rows of a part, about
+LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
+LONGEST = 24 * 3600.0  # seconds that a part may take
+SHOWN = (
+    "This release is in {parts} parts. Claims are those of all of them; attacks, losses and groups are those of the "
+    "first part, which is a sample: a keyed hash decides who is in it."
+)
+
+
+class PartPublished(NamedTuple):
+    """What a worker tells of a part that it wrote; or why there is none."""
+
+    manifest: Manifest | None = None
+    sha256: str = ""
+    verdict: Verdict | None = None
+    loss: Loss | None = None
+    attacked: tuple[Result, ...] | None = None
+    exposures: tuple[Exposure, ...] = ()
+    notes: tuple[str, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedParts(Shown):
+    """A release in parts that became visible: its manifest, the verdict on all parts, and what was lost in each.
+
+    Parameters
+    ----------
+    manifest : PartsManifest
+        What its parts share, and which there are.
+    verdict : Verdict
+        Each claim where it is weakest.
+    losses : tuple of Loss
+        What was lost in each part.
+    attacked : tuple of Result, optional
+        What attacks got from the first part, which is a sample; None where none was run.
+    notes : tuple of str
+        What whoever publishes should know.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
+    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
+    >>> with TemporaryDirectory() as parent:
+    ...     pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+    Published by anatomy: 400 rows in 2 parts, 0 suppressed, information loss 0.0000
+    Every claim holds.
+    """
+
+    manifest: PartsManifest
+    verdict: Verdict
+    losses: tuple[Loss, ...]
+    attacked: tuple[Result, ...] | None
+    notes: tuple[str, ...]
+
+    @property
+    def ncp(self) -> float:
+        """The information loss of published rows, from 0 to 1, on average over all parts."""
+        return sum(loss.ncp * loss.rows for loss in self.losses) / self.manifest.rows
+
+    def _parts(self) -> Iterator[str | Columns]:
+        stated = self.manifest
+        size = f"{stated.rows:,} rows in {len(stated.parts):,} parts, {stated.suppressed:,} suppressed"
+        yield f"Published by {stated.method}: {size}, information loss {self.ncp:.4f}"
+        yield "Every claim holds." if self.verdict.holds else "Not every claim holds."
+        yield from (f"Note: {note}" for note in self.notes)
+
+
+def publish_in_parts(
+    table: object,
+    policy: Policy | str | Path,
+    folder: str | Path,
+    *,
+    key: Key | None = None,
+    part: int = PART,
+    workers: int | None = None,
+    format: Format = "parquet",
+    attacks: bool = True,
+    allow_test: bool = False,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+) -> PublishedParts:
+    """Publish a table that memory need not hold as a release in parts, audited before any of it becomes visible.
+
+    Parameters
+    ----------
+    table : str, Path, list of them, or data frame
+        Parquet files are read some rows at a time; anything else is read as `read_table` does.
+    policy : Policy, str or Path
+        A policy, or a policy file.
+    folder : str or Path
+        Where the release goes; what is the publisher's alone goes to `folder.private`.
+    key : Key, optional
+        A new one, if it is not given.
+    part : int
+        About how many rows a part has.
+    workers : int, optional
+        Processes; if not given, as many as there are cores and free memory for.
+    format : {"parquet", "csv"}
+        Of the published tables.
+    attacks : bool
+        Whether to attack the first part, which is a sample.
+    allow_test : bool
+        Accept the fixed test key, which protects nobody.
+    encoding, separator : str
+        Of a CSV file, as in `read_table`.
+
+    Returns
+    -------
+    PublishedParts
+        The manifest, the verdict and the losses.
+
+    Raises
+    ------
+    Infeasible
+        If the policy cannot be met, with what would work.
+    PolicyError
+        If it asks for what takes all rows at once.
+    AuditFailed, Breached
+        If a part does not keep what it promises. Nothing is written then.
+    OutputError
+        If something is there already.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import pluralis as pls
+    >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
+    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
+    >>> with TemporaryDirectory() as parent:
+    ...     published = publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+    ...     len(published.manifest.parts), published.verdict.holds
+    (2, True)
+    """
+    policy = as_policy(policy)
+    _require_apart(policy)
+    target = Path(folder).absolute()
+    private, spill = private_of(target), target.with_name(f"{target.name}.spill")
+    for one in (target, private, spill):
+        check_target(one, replace=False, mark=MANIFEST)
+    if key is not None and key.made:
+        raise OutputError("Something was published under this key already. Publish the parts under a new one.")
+    source = _opened(table, policy, encoding, separator)
+    key = key or Key.new()
+    with staging(target, private, spill) as (public_stage, private_stage, spilled):
+        cleaning = learned(source, policy)
+        shards = max(1, ceil(cleaning.rows / part))
+        routed_rows = routed(source, cleaning, Draw(key), shards, spilled.folder)
+        asked = _Asked(_of_parts(policy, cleaning), key, format, allow_test, public_stage.folder)
+        done = _published(asked, routed_rows, workers, attacks)
+        parts, published = _manifest(public_stage, done)
+        manifest = parts.manifest
+        if parts_of(public_stage.folder) != parts:
+            raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
+        made = replace(key.with_release(Made(manifest.method, _digest(manifest))), designs={})
+        made.write(private_stage.folder / "key")
+        report = _report(policy, published, done[0][1])
+        lost = {"parts": [loss.to_dict() for loss in published.losses]}
+        write_beside_key(private_stage, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
+        with one_at_a_time(target.parent), ExitStack() as undo:
+            check_target(target, replace=False, mark=MANIFEST)
+            private_stage.show(undo, replace=False)
+            public_stage.show(undo, replace=False, mode=0o755)
+            undo.pop_all()
+    return published
+
+
+def engine_for(table: object) -> Literal["memory", "local"]:
+    """How a table is published where nobody says: in parts, if it is Parquet of LARGE rows or more."""
+    if names_files(table):
+        files = table_files(table)
+        if files[0].name.lower().endswith(".parquet"):
+            return "local" if ParquetFile(files, whole=False).height >= LARGE else "memory"
+    return "memory"
+
+
+def _require_apart(policy: Policy) -> None:
+    """Refuse what is decided with all rows at once."""
+    whole = {
+        "method: auto": policy.publish.method == AUTO,
+        "gain and t": any(own.gain is not None or own.t is not None for own in policy.columns.values()),
+        "rare values": any(own.rare is not None for own in policy.columns.values()),
+        "bins: {quantiles: …}": any(own.bins is not None for own in policy.columns.values()),
+        "rules": bool(policy.rules),
+    }
+    for name in (name for name, asked in whole.items() if asked):
+        raise PolicyError(
+            f"{name} of a policy needs all rows at once, and a release in parts has them part by part. Publish with "
+            "--engine memory, or leave it out."
+        )
+    if kind_named(method_for(policy).kind).has_subtables:
+        raise PolicyError(
+            f"{policy.publish.method} decides its tables from all rows at once, and parts would have different ones. "
+            "Publish with --engine memory, or use method: decomposition or msb."
+        )
+
+
+def _opened(table: object, policy: Policy, encoding: str, separator: str | None) -> pl.DataFrame | ParquetFile:
+    if names_files(table):
+        files = table_files(table)
+        if files[0].name.lower().endswith(".parquet"):
+            source: pl.DataFrame | ParquetFile = ParquetFile(files, whole=False)
+            policy.require_decided()
+            policy.check_columns(source.columns)
+            if not source.height:
+                raise InputError("The table has no rows. There is nothing to publish.")
+            return source
+    source = open_table(table, encoding=encoding, separator=separator)
+    policy.require_decided()
+    policy.check_columns(source.columns)
+    return source
+
+
+def _of_parts(policy: Policy, cleaning: Cleaning) -> Policy:
+    """The policy of a part, in which columns that are never published are no more."""
+    kept = {name: own for name, own in policy.attributes.items() if name in cleaning.columns}
+    return policy.model_copy(update={"attributes": kept})
+
+
+# parts ------------------------------------------------------------------------------------------------------------
+
+
+class _Asked(NamedTuple):
+    """What every worker is told."""
+
+    policy: Policy
+    key: Key
+    format: Format
+    allow_test: bool
+    folder: Path
+
+
+class _Block(NamedTuple):
+    """Shards that are published together."""
+
+    first: int
+    last: int  # the one after the last
+    files: tuple[Path, ...]
+    rows: int
+    attacks: bool = False
+
+    def joined(self, other: _Block) -> _Block:
+        return _Block(self.first, other.last, (*self.files, *other.files), self.rows + other.rows, self.attacks)
+
+
+def publish_part(shared: bytes, block: _Block) -> PartPublished:
+    """Build a block as a release of its own, write it and audit what was written; a worker's task."""
+    asked: _Asked = pickle.loads(shared)
+    rows = pl.concat([pl.read_ipc(path) for path in block.files], rechunk=True)
+    try:
+        made = build(rows, asked.policy, asked.key, part=f"part {block.first} to {block.last}/")
+    except Infeasible as refusal:
+        return PartPublished(refused=str(refusal))
+    publication = publication_of(made, asked.policy, attacks=block.attacks)
+    folder = StagedFolder(asked.folder / _staged_name(block), 0o755)
+    manifest, verdict = staged(publication, folder, asked.format, asked.allow_test)
+    folder.sync()
+    return PartPublished(
+        manifest,
+        hashlib.sha256(manifest.to_json().encode()).hexdigest(),
+        verdict,
+        publication.loss,
+        publication.attacked,
+        publication.exposures,
+        publication.notes,
+    )
+
+
+def _staged_name(block: _Block) -> str:
+    return f"block-{block.first:05}"
+
+
+def _published(asked: _Asked, shards: Shards, workers: int | None, attacks: bool) -> list[tuple[_Block, PartPublished]]:
+    """Every block with what was published of it; blocks that cannot be are joined with the next ones."""
+    waiting = [_Block(i, i + 1, tuple(shards.files[i]), shards.rows[i]) for i in sorted(shards.files)]
+    waiting[0] = waiting[0]._replace(attacks=attacks)
+    finished: dict[_Block, PartPublished] = {}
+    shared = pickle.dumps(asked)
+    total = sum(block.rows for block in waiting)
+    while waiting:
+        size = max(sum(path.stat().st_size for path in block.files) for block in waiting)
+        number = workers or how_many(len(waiting), size)
+        with stage(f"publishing {len(waiting):,} parts") as done:
+            task = "pluralis.publishing.parts:publish_part"
+            for i, result in share_out(task, shared, waiting, number, LONGEST):
+                if isinstance(result, Died):
+                    raise OutputError(
+                        f"A worker ended while it published a part ({result.code}). Is memory short? Try smaller "
+                        "parts, with --part-rows."
+                    )
+                finished[waiting[i]] = result
+                done(sum(block.rows for block in finished) / total)
+        waiting = _joined(finished)
+        for block in waiting:
+            for own in [one for one in finished if block.first <= one.first < block.last]:
+                del finished[own]
+                _remove(asked.folder / _staged_name(own))
+    return sorted(finished.items())
+
+
+def _joined(finished: dict[_Block, PartPublished]) -> list[_Block]:
+    """Blocks to try next: each that was refused with the next one, or the last with the one before.
+
+    Blocks that were refused one after the other are joined in pairs.
+    """
+    blocks = sorted(finished)
+    again: list[_Block] = []
+    i = 0
+    while i < len(blocks):
+        if not finished[blocks[i]].refused:
+            i += 1
+            continue
+        if i + 1 < len(blocks):
+            again.append(blocks[i].joined(blocks[i + 1]))
+            i += 2
+        elif again and again[-1].last == blocks[i].first:
+            again[-1] = again[-1].joined(blocks[i])
+            i += 1
+        elif i:
+            again.append(blocks[i - 1].joined(blocks[i]))
+            i += 1
+        else:
+            raise Infeasible(*finished[blocks[0]].refused.split("\n"))
+    return again
+
+
+def _remove(folder: Path) -> None:
+    """Remove a staged part, if it was written."""
+    if folder.is_dir():
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+
+
+def _manifest(to: StagedFolder, done: Sequence[tuple[_Block, PartPublished]]) -> tuple[Parts, PublishedParts]:
+    """Give the parts their names, and write what they share."""
+    manifests, hashes, verdicts, losses = [], [], [], []
+    for i, (block, part) in enumerate(done, start=1):
+        assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
+        (to.folder / _staged_name(block)).rename(to.folder / part_folder(i))
+        manifests.append(part.manifest)
+        hashes.append(part.sha256)
+        verdicts.append(part.verdict)
+        losses.append(part.loss)
+    manifest = parts_manifest(manifests, hashes)
+    to.write(MANIFEST, manifest.to_json().encode())
+    to.write(README, parts_readme(manifest).encode())
+    notes = tuple(dict.fromkeys(note for _, part in done for note in part.notes))
+    parts = Parts(manifest, tuple(tuple(claim.rule for claim in one.claims) for one in manifests))
+    verdict = verdict_of_parts(parts, verdicts)
+    attacked = next((part.attacked for _, part in done if part.attacked is not None), None)
+    return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes)
+
+
+def _report(policy: Policy, published: PublishedParts, first: PartPublished) -> str:
+    """The report: claims of all parts; of attacks, losses and groups those of the first one."""
+    assert first.manifest is not None and first.loss is not None  # noqa: PT018
+    stated = published.manifest
+    whole = {"rows": stated.rows, "suppressed": stated.suppressed, "breaks": stated.breaks}
+    notes = (SHOWN.format(parts=f"{len(stated.parts):,}"), *published.notes)
+    manifest = first.manifest.model_copy(update=whole)
+    return render_report(policy, manifest, published.verdict, first.loss, notes, first.attacked, first.exposures)
+
+
+def _digest(manifest: PartsManifest) -> str:
+    return hashlib.sha256(manifest.to_json().encode()).hexdigest()
