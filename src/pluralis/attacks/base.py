@@ -67,7 +67,7 @@ class Result:
         The share of targets that were guessed right, ties counted by their chance, and its 95 % interval where the
         targets are a sample; both ends are success where they are all.
     prior : float
-        The best guess without the release.
+        The prior (the best guess without the release).
     attribute, adversary : str and tuple of str, optional
         What was guessed, and what the adversary knows.
     promised : float, optional

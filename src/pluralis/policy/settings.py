@@ -211,7 +211,7 @@ class Settings(Strict):
         Returns
         -------
         int
-            Nobody may become surer of it than 1/l.
+            The l of the bound: no posterior of a value of it may exceed 1/l.
 
         Examples
         --------

@@ -30,7 +30,7 @@ RARE = 20  # rows: a value that fewer hold says who they are
 MOST_VALUES = 100_000  # of which the shape is looked at
 
 _SURE = r"^-?(0|[1-9]\d*)(\.\d+)?$"
-_TOLD = ("date", "money", "icd-9", "icd-10", "doses", "flag")
+_SHAPES_SHOWN = ("date", "money", "icd-9", "icd-10", "doses", "flag")
 _STAFF = {
     "physician",
     "doctor",
@@ -202,7 +202,7 @@ class Profile(Shown):
         bands = [[c.name, " < ".join(_ends(c.order))] for c in shown if c.order]
         joined = [c for c in shown if c.rare and c.type == "text" and self.rows >= 50 * RARE]
         rare = [[c.name, f"{c.rare:,} of {c.distinct:,}"] for c in joined]
-        seen = [[c.name, c.shape] for c in shown if c.shape in _TOLD]
+        seen = [[c.name, c.shape] for c in shown if c.shape in _SHAPES_SHOWN]
         odd = [[c.name, ", ".join(map(repr, c.odd))] for c in shown if c.odd]
         for title, lines in (
             ("Texts that look like marks for a missing value, and are counted as such here (missing):", marks),
