@@ -263,14 +263,21 @@ def beyond_doubt(success: float, alone: float, targets: int, bound: float) -> fl
     return sure if sure > by_row else min(sure, bound)
 
 
-class Ends(TypedDict):
-    """The ends of the interval of a Result."""
+class Score(TypedDict):
+    """How often guesses were right, as fields of a Result."""
 
+    targets: int
+    sampled: bool
+    success: float
     low: float
     high: float
 
 
-def bounds(success: float, targets: int, sampled: bool) -> Ends:
-    """`low` and `high` of a Result."""
+def score(success: float, targets: int, sampled: bool) -> Score:
+    """Those fields; the interval is a point where all people are targets.
+
+    >>> score(0.5, 100, False)
+    {'targets': 100, 'sampled': False, 'success': 0.5, 'low': 0.5, 'high': 0.5}
+    """
     low, high = interval(success, targets) if sampled else (success, success)
-    return {"low": low, "high": high}
+    return {"targets": targets, "sampled": sampled, "success": success, "low": low, "high": high}

@@ -319,14 +319,8 @@ def _ends(order: tuple[str, ...]) -> tuple[str, ...]:
 
 def _dependencies(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[Dependency]:
     """What decides what, without coincidences, and without identifiers, which are never published."""
-    coded = [_coded(frame[column.name]) for column in columns if column.role != "identifier"]
+    coded = [CodedColumn.from_series(frame[column.name]) for column in columns if column.role != "identifier"]
     return [*singles(coded), *pairs(coded)]
-
-
-def _coded(series: pl.Series) -> CodedColumn:
-    values = series.drop_nulls().unique()
-    codes = series.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(values.len()).to_numpy()
-    return CodedColumn(series.name, codes, values.len() + (series.null_count() > 0))
 
 
 def _correlations(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[tuple[str, str, float]]:
