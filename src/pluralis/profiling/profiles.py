@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pluralis.display.objects import Columns, Shown
+from pluralis.display.objects import Columns, Shown, filled_in
 from pluralis.errors import InputError
 from pluralis.grouping.correlation import mean_square_contingency
 from pluralis.grouping.dependencies import CodedColumn, pairs, singles
@@ -45,8 +45,8 @@ _STAFF = {
 }
 
 
-@dataclass(frozen=True)
-class ColumnProfile:
+@dataclass(frozen=True, repr=False)
+class ColumnProfile(Shown):
     """One column: what it holds, and the largest l it could have as a sensitive attribute.
 
     Parameters
@@ -79,8 +79,15 @@ class ColumnProfile:
 
     Examples
     --------
-    >>> profile(pl.DataFrame({"disease": ["flu", "hiv", "flu", "gout"]})).columns[0].largest_l
-    2
+    >>> profile(pl.DataFrame({"disease": ["flu", "hiv", "flu", "gout"]})).columns[0]
+    Column disease, perhaps sensitive
+      type          text
+      distinct      3
+      missing       0
+      top value     flu, 50.0%
+      largest l     2
+      role because  its name speaks of health (disease)
+      rare values   3
     """
 
     name: str
@@ -98,6 +105,22 @@ class ColumnProfile:
     order: tuple[str, ...] = ()
     rare: int = 0
     odd: tuple[str, ...] = ()
+
+    def _parts(self) -> Iterator[str | Columns]:
+        yield f"Column {self.name}, perhaps {self.role}"
+        yield from filled_in({
+            "type": self.type,
+            "distinct": f"{self.distinct:,}",
+            "missing": f"{self.missing:,}",
+            "top value": f"{self.top_value}, {self.top_share:.1%}",
+            "largest l": str(self.largest_l),
+            "looks like": self.shape,
+            "role because": self.reason,
+            "marks": ", ".join(self.marks),
+            "order": " < ".join(_ends(self.order)),
+            "rare values": f"{self.rare:,}" if self.rare else None,
+            "no numbers": ", ".join(self.odd),
+        })  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pluralis.attacks import Result
 from pluralis.auditing import Verdict
-from pluralis.errors import OutputError
+from pluralis.errors import InputError, OutputError
 from pluralis.publishing.atomic_folders import Stage
 from pluralis.publishing.republishing import PRIVATE
 from pluralis.randomness import Key
@@ -89,7 +89,7 @@ def _kept_results(path: Path, manifest_sha256: str) -> tuple[list[Result], froze
             return [], frozenset()
         results = [Result.from_dict(one) for one in data["results"]]
         return results, frozenset(results[i] for i in data.get(LATER, ()))
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (InputError, ValueError, KeyError, TypeError, IndexError):
         raise OutputError(f"{path} is damaged. Remove it, then attack again.") from None
 
 

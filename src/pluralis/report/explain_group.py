@@ -42,6 +42,8 @@ def explain_group(release: Release | str | Path, group: str | int, *, limit: int
     ------
     InputError
         If there is no such group.
+    ReleaseError
+        If the folder is not exactly one release.
 
     Examples
     --------
