@@ -189,7 +189,7 @@ def measure_time(path: Path, name: str) -> dict[str, float]:
         "copy_seconds": copies[1],
         "table_mib": size,
         "ncp": loss.ncp,
-        "left_out": loss.suppressed_share,
+        "suppressed_share": loss.suppressed_share,
     }
 
 
@@ -223,7 +223,7 @@ def all_measurements(work: Path, names: list[str], most: int) -> Iterator[dict[s
                 f"{name:24} {rows:>10,} rows  plan {row['plan_seconds']:7.2f} s  publish "
                 f"{row['publish_seconds']:7.2f} s  copy {row['copy_seconds']:5.2f} s  peak {row['peak_mib']:6.0f} MiB "
                 f"(code {row['code_mib']:.0f}, table {row['table_mib']:,.0f})  "
-                f"NCP {row['ncp']:.4f}  suppressed {row['left_out']:.1%}",
+                f"NCP {row['ncp']:.4f}  suppressed {row['suppressed_share']:.1%}",
                 flush=True,
             )
             yield row
@@ -252,7 +252,7 @@ def page(rows: list[dict[str, Any]]) -> str:
             f"| {row['publish_seconds'] / row['copy_seconds']:.1f} | {row['table_mib']:,.0f} | {row['code_mib']:,.0f} "
             f"| {row['peak_mib']:,.0f} | {row['peak_mib'] / row['table_mib']:.1f} "
             f"| {(row['peak_mib'] - row['code_mib']) / row['table_mib']:.1f} "
-            f"| {row['ncp']:.4f} | {row['left_out']:.1%} |"
+            f"| {row['ncp']:.4f} | {row['suppressed_share']:.1%} |"
         )
     lines += ["", "Growth of the plan's time with the number of rows n, as an exponent of n between the sizes:", ""]
     lines += ["| method | rows | exponent | n log n would be |", "|---|---:|---:|---:|"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -20,6 +21,8 @@ import pluralis as pls
 from pluralis import errors
 from pluralis.comparison.trials import Trial
 from pluralis.display.escaping import printable
+from pluralis.errors import InputError
+from pluralis.release.kinds import kind_named
 from pluralis.table.sources import write_csv_bytes
 from support.sample_tables import PATIENTS
 
@@ -158,6 +161,46 @@ def test_every_public_callable_is_documented(name: str) -> None:
     assert faults(PUBLIC[name]) == []
 
 
+ERRORS = {name for name in pls.__all__ if isinstance(one := getattr(pls, name), type) and issubclass(one, Exception)}
+
+
+def raised(function: Callable[..., Any], seen: set[Any]) -> Iterator[tuple[str, bool]]:
+    """The errors of Pluralis, and TypeError, that a function raises, and whether it does so itself.
+
+    What functions raise that it calls counts too, as far as they are called by name. What is raised in a `try` is
+    taken to be caught.
+    """
+    seen.add(function)
+    source = inspect.getsource(function)
+    tree = ast.parse(source if source.startswith(("def", "@")) else f"if True:\n{source}")
+    tried = {
+        id(node) for one in ast.walk(tree) if isinstance(one, ast.Try) for part in one.body for node in ast.walk(part)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and id(node) not in tried:
+            error = ast.unparse(node.exc.func)
+            if error in ERRORS | {"TypeError"}:
+                yield error, True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called = function.__globals__.get(node.func.id)
+            if inspect.isfunction(called) and called.__module__.startswith("pluralis.") and called not in seen:
+                yield from ((error, False) for error, _ in raised(called, seen) if error in ERRORS)
+
+
+def unnamed_errors(function: Callable[..., Any]) -> list[str]:
+    """What a function raises itself and its docstring does not name; "Raises" where only others raise, unsaid."""
+    text = inspect.getdoc(function) or ""
+    section = text.split("Raises\n---")[1].split("\n\n")[0] if "\nRaises\n---" in text else ""
+    every = list(raised(inspect.unwrap(function), set()))
+    missing = sorted({error for error, itself in every if itself and not re.search(rf"\b{error}\b", section)})
+    return missing or ["Raises"] * bool(every and not section)
+
+
+@pytest.mark.parametrize("name", [name for name, public in PUBLIC.items() if inspect.isfunction(public)])
+def test_what_a_public_function_raises_is_documented(name: str) -> None:
+    assert unnamed_errors(PUBLIC[name]) == []
+
+
 def test_a_lack_of_documentation_is_seen() -> None:
     def bare(table: object) -> int:
         """Only a sentence."""
@@ -179,6 +222,19 @@ def test_a_lack_of_documentation_is_seen() -> None:
 
     assert faults(bare) == ["Examples", "Returns", "Parameters"]
     assert faults(half) == ["more"]
+
+
+def test_an_error_that_is_not_documented_is_seen() -> None:
+    def itself() -> None:
+        """Nothing."""
+        raise InputError("No.")
+
+    def by_another() -> None:
+        """Nothing."""
+        kind_named("none")
+
+    assert unnamed_errors(itself) == ["InputError"]
+    assert unnamed_errors(by_another) == ["Raises"]
 
 
 # verbs take what the caller has ------------------------------------------------------------------------------------
@@ -304,6 +360,20 @@ def test_a_file_has_no_shorthand(key: str) -> None:
         pls.Policy.parse(f"version: 1\nrules: ['a -> b : l=2']\n{key}: age")
 
 
+def test_an_attribute_that_the_policy_does_not_name_has_no_l() -> None:
+    with pytest.raises(pls.PolicyError, match=r"names no attribute 'diseas'\. Did you mean 'disease'"):
+        POLICY.l("diseas")
+
+
+def test_a_result_that_is_not_whole_is_refused() -> None:
+    whole = pls.Result("linkage", "a row", 4, False, 0.5, 0.5, 0.5, 0.5).to_dict()
+    del whole["prior"]
+    with pytest.raises(pls.InputError, match=r"has prior too\. Pass what `to_dict` made"):
+        pls.Result.from_dict(whole)
+    with pytest.raises(pls.InputError, match="has attack, question, targets"):
+        pls.Result.from_dict({})
+
+
 def test_a_file_needs_a_version_and_keywords_do_not() -> None:
     with pytest.raises(pls.PolicyError, match="version"):
         pls.Policy.from_dict({"attributes": {"disease": {"role": "sensitive", "l": 2}}})
@@ -370,17 +440,23 @@ def shown() -> dict[str, Any]:
         "Verdict": pls.Verdict((pls.Finding(EVIL, True, witness=EVIL),), (EVIL,)),
         "Loss": loss,
         "AttackResults": pls.AttackResults([result]),
+        "Result": result,
+        "Finding": pls.Finding(EVIL, True, witness=EVIL, top_share=0.5, top_value=EVIL),
+        "ColumnProfile": pls.profile(PEOPLE.rename({"disease": EVIL})).columns[1],
         "Comparison": pls.Comparison(policy, "error", (Trial("bsgi", None, refused=EVIL),), 4),
     }
 
 
-SHOWN = ["Policy", "Profile", "PolicyCheck", "Publication", "Release", "Verdict", "Loss", "AttackResults", "Comparison"]
+SHOWN = [
+    "Policy", "Profile", "ColumnProfile", "PolicyCheck", "Publication", "Release", "Verdict", "Finding", "Loss",
+    "AttackResults", "Result", "Comparison",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_a_stranger_wrote_is_shown_as_text(name: str, shown: dict[str, Any]) -> None:
     text, page = repr(shown[name]), Page(shown[name]._repr_html_())
-    assert text == str(shown[name])
+    assert text == str(shown[name]) or name == "Finding"  # which is a sentence where it is printed
     assert printable(text, keep="\n") == text
     assert not [line for line in text.splitlines() if line.startswith("| Every")]
     assert page.tags <= {"div", "p", "b", "table", "tr", "th", "td"}
@@ -391,7 +467,7 @@ def test_what_a_stranger_wrote_is_shown_as_text(name: str, shown: dict[str, Any]
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_is_shown_begins_with_what_it_is(name: str, shown: dict[str, Any]) -> None:
-    words = {"PolicyCheck": "Policy check", "AttackResults": "Attack results"}
+    words = {"PolicyCheck": "Policy check", "AttackResults": "Attack results", "ColumnProfile": "Column"}
     assert repr(shown[name]).startswith(words.get(name, name))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("src/pluralis", "benchmarks", "docs", "experiments", "fuzz")
+FOLDERS = ("src/pluralis", "tests", "benchmarks", "docs", "experiments", "fuzz")
 KERNELS = ROOT / "src" / "pluralis" / "kernels"
 MOST = 60
 

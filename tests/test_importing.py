@@ -22,9 +22,14 @@ import pluralis as pls
 people = {"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "hiv"]}
 attributes = {"age": {"role": "quasi", "type": "number"}, "disease": {"role": "sensitive", "l": 2}}
 policy = pls.Policy.from_dict({"version": 1, "attributes": attributes})
-release = pls.publish(pl.DataFrame(people), policy, key=pls.Key.test())
+people = pl.DataFrame(people)
+assert pls.profile(people).rows == 4
+release = pls.publish(people, policy, key=pls.Key.test())
 assert pls.audit(release, allow_test=True).holds
 assert release.count("age > 25").most <= 4
+assert pls.measure(release, people, queries=3, dimensions=1).rows == 4
+assert not pls.attack(release, people).breaches
+assert pls.compare(people, policy, methods=["bsgi"], cache=False, workers=0).taken.method == "bsgi"
 assert dict(os.environ) == before, "the environment"
 assert sys.path == path
 assert linalg.ensure_blas is ask, "a library was patched"

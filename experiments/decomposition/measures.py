@@ -35,7 +35,7 @@ from pluralis.auditing.decomposed_worlds import linked_d_sa_diverse
 from pluralis.grouping.eligibility import largest_l
 from pluralis.grouping.plan import DecomposedPlan, Plan
 from pluralis.kernels.vectors import Vectors, waiting
-from pluralis.method.decomposition import Asked, Decomposition, Sets, vectors_of
+from pluralis.method.decomposition import Decomposition, ProtectedAttributes, Sets, vectors_of
 from pluralis.metrics.kl import kl_divergence
 from pluralis.randomness import Draw, Key
 from pluralis.release.release import GROUP, Release
@@ -139,20 +139,20 @@ def noise(point: Point, lab: Lab) -> Iterator[Row]:
 def added(table: Table, names: tuple[str, str], ls: Any, method: str, key: Key) -> int:
     """How many values are added, the first attribute primary; no l is refused."""
     how = Decomposition(variant="hardened" if method == DEFAULT else "paper")
-    asked = Asked(tuple(table[name] for name in names), ls)
+    protected = ProtectedAttributes(tuple(table[name] for name in names), ls)
     order = Draw(key).permutation(table.rows, "rows")
-    vectors = one_for_each_row(asked, order) if method == ROWS else vectors_of(asked, order)
-    sets = Sets(vectors, asked, np.empty(0, np.int32), how.grouped(vectors, asked, Draw(key)))
+    vectors = one_for_each_row(protected, order) if method == ROWS else vectors_of(protected, order)
+    sets = Sets(vectors, protected, np.empty(0, np.int32), how.grouped(vectors, protected, Draw(key)))
     return sum(map(len, sets.added(Draw(key)).values()))
 
 
-def one_for_each_row(asked: Asked, order: npt.NDArray[np.int64]) -> Vectors:
+def one_for_each_row(protected: ProtectedAttributes, order: npt.NDArray[np.int64]) -> Vectors:
     """Every row as a vector of its own, so that ties of least penalty are drawn among rows, not combinations."""
-    codes = np.stack([column.codes[order] for column in asked.columns], axis=1)
+    codes = np.stack([column.codes[order] for column in protected.columns], axis=1)
     by_bucket = np.argsort(codes[:, 0], kind="stable")
     kinds = np.empty(order.size, np.int64)
     kinds[by_bucket] = np.arange(order.size)
-    vectors: Vectors = waiting(kinds, codes[by_bucket], asked.sizes[0])  # type: ignore[no-untyped-call]
+    vectors: Vectors = waiting(kinds, codes[by_bucket], protected.sizes[0])  # type: ignore[no-untyped-call]
     return vectors
 
 

@@ -20,7 +20,7 @@ def judged(paper: Paper, root: Path) -> list[Judged]:
     return [claim.judged(measured, expected) for claim in paper.claims]
 
 
-def counted(claims: Sequence[Judged]) -> str:
+def claims_in_words(claims: Sequence[Judged]) -> str:
     """How many claims hold."""
     holds, part, none, unknown = (sum(claim.verdict == verdict for claim in claims) for verdict in SIGNS)
     words: tuple[str, ...] = (
@@ -62,7 +62,7 @@ def page(paper: Paper, root: Path) -> str:
             "",
             f"{paper.reference}",
             "",
-            f"Written by `pluralis reproduce {paper.name}`. {counted(claims)} Measured on {run['date']} "
+            f"Written by `pluralis reproduce {paper.name}`. {claims_in_words(claims)} Measured on {run['date']} "
             f"({run['machine']}, Python {run['python']}, {run['seconds']:,} s).{quick}",
             "",
             "## Settings",
@@ -138,7 +138,7 @@ def summary(papers: Sequence[Paper], root: Path) -> str:
     for paper in papers:
         claims = judged(paper, root)
         quick = " A quick run." if about(paper, root)["quick"] else ""
-        lines.append(f"- [{paper.title}]({paper.name}.md): {counted(claims)}{quick}")
+        lines.append(f"- [{paper.title}]({paper.name}.md): {claims_in_words(claims)}{quick}")
         rows += [_row(paper, claim.claim, claim) for claim in claims]
     lines += ["", "| | paper | claim | where | here |", "|---|---|---|---|---|", *rows, ""]
     return "\n".join(lines)

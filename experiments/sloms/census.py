@@ -122,7 +122,7 @@ class Made(NamedTuple):
         return placed
 
     @property
-    def left_out(self) -> float:
+    def suppressed_share(self) -> float:
         """Equation 9."""
         return float(1 - self.placed.mean())
 

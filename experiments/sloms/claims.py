@@ -43,7 +43,7 @@ def percent(value: float) -> str:
 def ratios(results: Results) -> pl.DataFrame:
     """Figure 2's points at which something can be published at all."""
     measured = rows_with(results["suppression"], n=10_000)
-    possible = rows_with(results["least"], people="at work").filter(pl.col("left_out") < 1).select("d", "l")
+    possible = rows_with(results["least"], people="at work").filter(pl.col("suppressed_share") < 1).select("d", "l")
     return measured.join(possible, on=["d", "l"], how="semi", maintain_order="left")
 
 
@@ -51,8 +51,8 @@ def _lower(method: str) -> Check:
     def check(results: Results, _: Printed) -> Iterator[Case]:
         rows = ratios(results)
         for d, l in rows.select("d", "l").unique().sort("d", "l").rows():
-            own = one(rows, "left_out", d=d, l=l, method=method)
-            best = min(one(rows, "left_out", d=d, l=l, method=m) for m in MSB)
+            own = one(rows, "suppressed_share", d=d, l=l, method=method)
+            best = min(one(rows, "suppressed_share", d=d, l=l, method=m) for m in MSB)
             yield Case(own < best - LOWER, f"d = {d}, l = {l}: {percent(own)} against {percent(best)}")
 
     return check
@@ -62,19 +62,19 @@ def grows_with_l(results: Results, _: Printed) -> Iterator[Case]:
     rows = ratios(results)
     for method in METHODS:
         own = rows_with(rows, method=method).sort("d", "l")
-        steps = [part["left_out"].diff().drop_nulls() for part in own.partition_by("d")]
+        steps = [part["suppressed_share"].diff().drop_nulls() for part in own.partition_by("d")]
         ls = _values(own, "l")
-        first, last = (rows_with(own, l=l)["left_out"].to_list() for l in (ls[0], ls[-1]))
+        first, last = (rows_with(own, l=l)["suppressed_share"].to_list() for l in (ls[0], ls[-1]))
         grows = all((step > 0).all() for step in steps)
         yield Case(grows, f"{method}: {few(first)} at l = {ls[0]}, {few(last)} at l = {ls[-1]}")
 
 
 def not_below_bound(results: Results, _: Printed) -> Iterator[Case]:
-    bound = rows_with(results["least"], people="at work").rename({"left_out": "least"})
+    bound = rows_with(results["least"], people="at work").rename({"suppressed_share": "least"})
     joined = ratios(results).join(bound, on=["d", "l"], maintain_order="left")
     for method in METHODS:
         own = rows_with(joined, method=method)
-        above = own["left_out"] - own["least"]
+        above = own["suppressed_share"] - own["least"]
         yield Case(bool((above > -1e-6).all()), f"{method}: 0 to {100 * float(above.max()):.1f} points above")  # type: ignore[arg-type]
 
 
@@ -83,15 +83,15 @@ def grows_with_d(results: Results, _: Printed) -> Iterator[Case]:
     ds = _values(rows, "d")
     for method in MSB:
         for l in (l for l in _values(rows, "l") if l < 7):
-            first, last = (one(rows, "left_out", d=d, l=l, method=method) for d in (ds[0], ds[-1]))
+            first, last = (one(rows, "suppressed_share", d=d, l=l, method=method) for d in (ds[0], ds[-1]))
             yield Case(last > first, f"{method}, l = {l}: {percent(first)} with {ds[0]}, {percent(last)} with {ds[-1]}")
 
 
 def msb_is_better_for_few(results: Results, _: Printed) -> Iterator[Case]:
     rows = rows_with(ratios(results), d=3)
     for l in _values(rows, "l"):
-        best = min(one(rows, "left_out", l=l, method=m) for m in MSB)
-        own = one(rows, "left_out", l=l, method=KACA)
+        best = min(one(rows, "suppressed_share", l=l, method=m) for m in MSB)
+        own = one(rows, "suppressed_share", l=l, method=KACA)
         yield Case(best <= own + 1e-6, f"l = {l}: {percent(best)} against {percent(own)}")
 
 
@@ -119,8 +119,8 @@ def _fewer_than_generalized(method: str) -> Check:
     def check(results: Results, _: Printed) -> Iterator[Case]:
         rows = results["distortion"]
         for quasi, n in rows.select("quasi", "n").unique().sort("n", "quasi").rows():
-            own = one(rows, "left_out", quasi=quasi, n=n, method=method)
-            other = min(one(rows, "left_out", quasi=quasi, n=n, method=m) for m in (FOUR, GROUPS))
+            own = one(rows, "suppressed_share", quasi=quasi, n=n, method=method)
+            other = min(one(rows, "suppressed_share", quasi=quasi, n=n, method=m) for m in (FOUR, GROUPS))
             yield Case(own < other - LOWER, f"|QI| = {quasi}, n = {n:,}: {percent(own)} against {percent(other)}")
 
     return check
@@ -155,10 +155,10 @@ def within_a_minute(results: Results, printed: Printed) -> Iterator[Case]:
 def example(results: Results, printed: Printed) -> Iterator[Case]:
     measured, expected = results["worked"], printed["worked"]
     msb = one(measured, "value", what="suppressed by MSB")
-    yield Case(msb == expected["msb_left_out"], f"MSB suppresses {msb:.0f} of 9")
+    yield Case(msb == expected["msb_suppressed"], f"MSB suppresses {msb:.0f} of 9")
     for variant in ("paper", "default"):
         mean = one(measured, "value", what=f"suppressed by SLOMS, {variant}")
-        yield Case(mean == expected["sloms_left_out"], f"SLOMS ({variant}) {mean:g}, on average of ten draws")
+        yield Case(mean == expected["sloms_suppressed"], f"SLOMS ({variant}) {mean:g}, on average of ten draws")
 
 
 def example_generalized(results: Results, printed: Printed) -> Iterator[Case]:
@@ -252,7 +252,7 @@ CLAIMS = (
     Claim(
         "MSB-KACA has low distortion, lower than l-diverse generalization (a suppressed row counts as `*`)",
         "section V.D, Figure 4",
-        _less_distorted(KACA, "with_left_out", COMPARED[2:], ",.0f"),
+        _less_distorted(KACA, "with_suppressed", COMPARED[2:], ",.0f"),
     ),
     Claim(
         "The same for each published row",

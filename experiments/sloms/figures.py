@@ -79,7 +79,7 @@ CAPTION_4 = (
 
 def _figure4(rows: pl.DataFrame) -> Iterator[Panel]:
     for what, axis_of, more in (
-        ("with_left_out", "distortion (eq. 4)", ""),
+        ("with_suppressed", "distortion (eq. 4)", ""),
         ("of_a_row", "distortion of a row (eq. 3)", ", each published row"),
     ):
         by_quasi, by_rows = rows_with(rows, n=10_000), rows_with(rows, quasi=5)
@@ -91,8 +91,8 @@ def _figure4(rows: pl.DataFrame) -> Iterator[Panel]:
 def _figure2(results: Results, d: int, letter: str) -> Panel:
     rows, bound = rows_with(results["suppression"], d=d, n=10_000), rows_with(results["least"], people="at work", d=d)
     bound = bound.filter(pl.col("l").is_in(rows["l"].unique().implode()))
-    least = Line(BOUND, bound["l"].to_list(), bound["left_out"].to_list(), NUMBERS[BOUND])
-    lines = [least, *_lines(rows, "l", "left_out")]
+    least = Line(BOUND, bound["l"].to_list(), bound["suppressed_share"].to_list(), NUMBERS[BOUND])
+    lines = [least, *_lines(rows, "l", "suppressed_share")]
     return Panel(f"({letter}) d = {d}", "l", "suppression ratio (eq. 9)", lines, log=False)
 
 
@@ -118,12 +118,12 @@ def numbers(results: Results, printed: Printed) -> Iterator[Number]:
         yield Number(f"priority of {name} in MMDCF", "section IV.A", value, ours(f"{place} priority"))
     yield Number("groups of three rows of Table I that are 3-diverse in all four", "Table II", 1, ours("triples"))
     yield Number(
-        "rows of Table I that MSB suppresses", "section I", expected["msb_left_out"], ours("suppressed by MSB")
+        "rows of Table I that MSB suppresses", "section I", expected["msb_suppressed"], ours("suppressed by MSB")
     )
     yield Number(
         "rows of Table I that SLOMS suppresses",
         "section II",
-        expected["sloms_left_out"],
+        expected["sloms_suppressed"],
         ours("suppressed by SLOMS, paper"),
     )
     yield Number(
@@ -137,7 +137,7 @@ def numbers(results: Results, printed: Printed) -> Iterator[Number]:
     for row in printed["table7"]:
         distinct = one(attributes, "distinct", attribute=row["column"])
         yield Number(f"values of {row['name']}", "Table VII", row["distinct"], distinct, why=_why(row["name"]))
-    yield from _counted(attributes, known)
+    yield from _numbers_of_census(attributes, known)
     yield Number(
         "cases of 36 in which a slice gives one attribute for the other",
         "Tables III to VI ([S2](../methods/sloms.md#s2-linked-attributes))",
@@ -155,7 +155,7 @@ def numbers(results: Results, printed: Printed) -> Iterator[Number]:
         )
 
 
-def _counted(attributes: pl.DataFrame, known: Mapping[str, float]) -> Iterator[Number]:
+def _numbers_of_census(attributes: pl.DataFrame, known: Mapping[str, float]) -> Iterator[Number]:
     place = "Census-Income (KDD)"
 
     def ours(what: str, name: str) -> float:

@@ -60,10 +60,10 @@ def suppressed(point: Point, lab: Lab) -> Iterator[Row]:
     n, d, l = (int(str(point[name])) for name in ("n", "d", "l"))
     table, policy = workers(lab, n), policy_for(str(point["method"]), d, l)
     releases = [made(table, policy, key) for key in keys(lab)]
-    ratios = [one.left_out if one else 1.0 for one in releases]
+    ratios = [one.suppressed_share if one else 1.0 for one in releases]
     losses = [one.loss(table).additional_loss for one in releases if one]
     yield {
-        "left_out": mean(ratios),
+        "suppressed_share": mean(ratios),
         "lowest": min(ratios),
         "highest": max(ratios),
         "additional_loss": mean(loss or 0.0 for loss in losses) if losses else None,
@@ -78,7 +78,7 @@ def by_slice(point: Point, lab: Lab) -> Iterator[Row]:
     policy = _with(asked, options={**asked.publish.options, "priority": str(point["priority"]).lower()})
     one = required(made(table, policy, Key.test()))
     first, second = (float((slice.group_of == SUPPRESSED).mean()) for slice in one.slices)
-    yield {"left_out": one.left_out, "first_slice": first, "second_slice": second}
+    yield {"suppressed_share": one.suppressed_share, "first_slice": first, "second_slice": second}
 
 
 def least(point: Point, lab: Lab) -> Iterator[Row]:
@@ -87,7 +87,7 @@ def least(point: Point, lab: Lab) -> Iterator[Row]:
     table = workers(lab) if point["people"] == "at work" else everybody(lab)
     forced = {name: 1 - most_kept(_counts(table[name]), l).sum() / table.height for name in SENSITIVE[:d]}
     worst = max(forced, key=lambda name: forced[name])
-    yield {"left_out": float(forced[worst]), "attribute": worst}
+    yield {"suppressed_share": float(forced[worst]), "attribute": worst}
 
 
 def _counts(values: pl.Series) -> np.ndarray:
@@ -107,10 +107,10 @@ def distorted(point: Point, lab: Lab) -> Iterator[Row]:
     of_rows = [total / kept for total, kept in zip(totals, rows, strict=True) if kept]
     yield {
         "distortion": mean(totals),
-        "with_left_out": mean(total + (n - kept) * quasi for total, kept in zip(totals, rows, strict=True)),
+        "with_suppressed": mean(total + (n - kept) * quasi for total, kept in zip(totals, rows, strict=True)),
         "of_a_row": mean(of_rows) if of_rows else None,
         "published": mean(rows) / n,
-        "left_out": mean(one.left_out if one else 1.0 for one in releases),
+        "suppressed_share": mean(one.suppressed_share if one else 1.0 for one in releases),
         "classes": mean(one.plan.groups if one else 0 for one in releases),
         "keys": len(releases),
     }

@@ -76,11 +76,11 @@ def _priorities() -> list[int]:
     return priorities
 
 
-def _left_out_by_msb() -> float:
+def _suppressed_by_msb() -> float:
     return float((~_of(_policy("msb", *SENSITIVE, variant="paper")).placed).sum())
 
 
-def _left_out_by_sloms(variant: str) -> list[int]:
+def _suppressed_by_sloms(variant: str) -> list[int]:
     how = {"variant": variant, "options": {"slices": [list(slice) for slice in SLICES]}}
     drawn = (_of(_policy("sloms", *SENSITIVE, k=3, **how), Key(bytes([i] * 32))) for i in range(DRAWS))
     return [int((~one.placed).sum()) for one in drawn]
@@ -115,9 +115,9 @@ WORKED: Mapping[str, Callable[[], float]] = {
     "second priority": lambda: _priorities()[1],
     "third priority": lambda: _priorities()[2],
     "triples": _diverse_triples,
-    "suppressed by MSB": _left_out_by_msb,
-    "suppressed by SLOMS, paper": lambda: mean(_left_out_by_sloms("paper")),
-    "suppressed by SLOMS, default": lambda: mean(_left_out_by_sloms("hardened")),
+    "suppressed by MSB": _suppressed_by_msb,
+    "suppressed by SLOMS, paper": lambda: mean(_suppressed_by_sloms("paper")),
+    "suppressed by SLOMS, default": lambda: mean(_suppressed_by_sloms("hardened")),
     "kept by generalization": lambda: float(_of(_policy("kaca", *SENSITIVE, k=3)).placed.sum()),
     "linked": _linked,
 }

@@ -55,7 +55,7 @@ def measure(point: Point, lab: Lab) -> Iterator[Mapping[str, Value]]:
                 "kl": kl,
                 "error": error,
                 "seconds": done.seconds,
-                "left_out": plan.suppressed / table.height,
+                "suppressed_share": plan.suppressed / table.height,
                 "kept": float(kept),
                 "tables": max(1, len(parts)),
                 "columns": sum(len(part.table.columns) for part in parts) or len(table.columns),

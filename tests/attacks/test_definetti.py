@@ -223,7 +223,7 @@ def test_whoever_may_be_several_rows_is_believed_by_their_mean() -> None:
 
 @pytest.mark.parametrize(("l", "expected"), [(2, 0.81), (3, 0.63), (5, 0.42)])
 def test_adult(adult: Path, l: int, expected: float) -> None:
-    """Anatomised Adult, occupation; the seven quasi-identifiers of `adult_policy`."""
+    """Anatomized Adult, occupation; the seven quasi-identifiers of `adult_policy`."""
     table = read_table(adult)
     release = publish(table, adult_policy(l, method="anatomy"), key=Key(bytes([1] * 32)), attacks=False)
     (result,) = ATTACK.run(release, table, Options(sample=100_000))

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from numpy.random import default_rng
 
-from pluralis.auditing.diversity_models import MODELS, counted, diversity, placed, smallest_class, starts_of
+from pluralis.auditing.diversity_models import MODELS, count_values, diversity, placed, smallest_class, starts_of
 
 
 def rows_of(*classes: str) -> pl.DataFrame:
@@ -101,7 +101,7 @@ def literal(rows: pl.DataFrame, classes: list[str], attribute: str, count: str |
 
 
 def as_counted(rows: pl.DataFrame, classes: list[str], attribute: str, count: str | None) -> list[tuple[object, int]]:
-    number, counts, row = counted(rows, classes, attribute, count)
+    number, counts, row = count_values(rows, classes, attribute, count)
     shown = rows[row.tolist()].select(*classes, attribute).rows()
     of_class: dict[int, object] = {}
     for one, values in zip(number.tolist(), shown, strict=True):

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FIGURES = ("plan_seconds", "publish_seconds", "copy_seconds", "table_mib", "ncp", "left_out", "code_mib", "peak_mib")
+FIGURES = (
+    "plan_seconds",
+    "publish_seconds",
+    "copy_seconds",
+    "table_mib",
+    "ncp",
+    "suppressed_share",
+    "code_mib",
+    "peak_mib",
+)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pluralis.estimate.analyst_release import AnalystRelease
 from pluralis.estimate.conditions import All, Check, col
 from pluralis.estimate.label_distribution import codes_and_column
 from pluralis.estimate.result import interval
-from pluralis.estimate.truth_table import asked_by
+from pluralis.estimate.truth_table import truth_table_of
 from pluralis.publishing.pipeline import publish
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import ColumnInfo
@@ -221,17 +221,17 @@ def test_labels_stand_for_values_of_the_domain() -> None:
     """A tree from a file has leaves that no row has; an interval of fixed width may reach beyond all numbers."""
     lines = (("apple", "fruit", "*"), ("pear", "fruit", "*"), ("plum", "fruit", "*"), ("leek", "vegetable", "*"))
     info = ColumnInfo(name="x", role="quasi", type="text", domain=("apple", "leek", "pear", None), hierarchy=lines)
-    asked = asked_by(col("x") == "apple", {"x": info})
+    asked = truth_table_of(col("x") == "apple", {"x": info})
     codes, column = codes_and_column(pl.Series(["fruit", "*", "vegetable", None]), info)
-    odds = column.spread(asked.axes[0]).odds[asked.axes[0].class_of[1]][codes]
-    assert odds.tolist() == pytest.approx([1 / 2, 1 / 4, 0, 0])
+    probability = column.distribution(asked.axes[0]).probability[asked.axes[0].class_of[1]][codes]
+    assert probability.tolist() == pytest.approx([1 / 2, 1 / 4, 0, 0])
     info = ColumnInfo(name="x", role="quasi", type="number", domain=(12, 25))
-    asked = asked_by(col("x") <= 14, {"x": info})
+    asked = truth_table_of(col("x") <= 14, {"x": info})
     codes, column = codes_and_column(pl.Series(["[10, 14]", "[10, 19]", "*", None]), info)
-    spread = column.spread(asked.axes[0])
+    distribution = column.distribution(asked.axes[0])
     inside = asked.axes[0].class_of[0]
-    assert spread.odds[inside][codes].tolist() == pytest.approx([1, 3 / 8, 3 / 14, 0])
-    assert spread.possible[1 - inside][codes].tolist() == [0, 1, 1, 1]
+    assert distribution.probability[inside][codes].tolist() == pytest.approx([1, 3 / 8, 3 / 14, 0])
+    assert distribution.possible[1 - inside][codes].tolist() == [0, 1, 1, 1]
 
 
 def test_whole_numbers_are_not_rounded() -> None:

@@ -181,8 +181,8 @@ class _Bsgi:
         """Section 5.2: another person, and unequal on all sensitive attributes; hardened: l_i-diverse on each."""
         if self.person is not None and any(self.person[other] == self.person[row] for other in group):
             return False
-        for secret, l_i in zip(self.sensitive, self.ls, strict=True):
-            same = sum(secret[other] == secret[row] for other in group)
+        for attribute, l_i in zip(self.sensitive, self.ls, strict=True):
+            same = sum(attribute[other] == attribute[row] for other in group)
             if (same > 0) if self.literal else ((same + 1) * l_i > self.l):
                 return False
         return True
@@ -225,18 +225,18 @@ class _Bsgi:
     def quotas(self, buckets: dict[int, Group], later: int) -> list[tuple[Codes, int, int]]:
         """The commonest value of every other attribute, and how many rows of it later groups cannot take."""
         quotas = []
-        for secret, l_i in zip(self.sensitive[1:], self.ls[1:], strict=True):
-            counts = Counter(sorted(secret[row] for bucket in buckets.values() for row in bucket))
+        for attribute, l_i in zip(self.sensitive[1:], self.ls[1:], strict=True):
+            counts = Counter(sorted(attribute[row] for bucket in buckets.values() for row in bucket))
             value, count = counts.most_common(1)[0]
             cap = self.l // l_i
-            quotas.append((secret, value, min(cap, count - cap * later)))
+            quotas.append((attribute, value, min(cap, count - cap * later)))
         return quotas
 
     def holds_what_is_needed(self, group: Group, row: int, quotas: list[tuple[Codes, int, int]]) -> bool:
         """Where the places left are just enough for a quota, the row must count toward it."""
-        for secret, value, quota in quotas:
-            missing = quota - sum(secret[other] == value for other in group)
-            if missing >= self.l - len(group) and secret[row] != value:
+        for attribute, value, quota in quotas:
+            missing = quota - sum(attribute[other] == value for other in group)
+            if missing >= self.l - len(group) and attribute[row] != value:
                 return False
         return True
 
@@ -257,7 +257,7 @@ class _Bsgi:
         for group in groups:
             if self.person is not None and any(self.person[other] == self.person[row] for other in group):
                 continue
-            same = [sum(secret[other] == secret[row] for other in group) for secret in self.sensitive]
+            same = [sum(attribute[other] == attribute[row] for other in group) for attribute in self.sensitive]
             if all((n + 1) * l_i <= len(group) + 1 for n, l_i in zip(same, self.ls, strict=True)):
                 wider = loss([*group, row], self.quasi) * (len(group) + 1)
                 growth = wider - loss(group, self.quasi) * len(group)

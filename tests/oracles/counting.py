@@ -84,7 +84,7 @@ def relevant(condition: Condition, infos: dict[str, ColumnInfo]) -> tuple[list[s
         between = [(a + b) / 2 for a, b in pairwise(numbers)]
         values = [*named, *between, *([numbers[0] - 1, numbers[-1] + 1] if numbers else ["\0 other"]), None]
         if infos[name].role == "sensitive" and None not in infos[name].domain:
-            values.remove(None)  # a secret is never missing, unless its domain says so
+            values.remove(None)  # a sensitive value is never missing, unless its domain says so
         if is_binned(infos[name].domain) and infos[name].role == "sensitive":
             numbers = [v for v in values if not isinstance(v, str) and v is not None] or [0]
             values = [(label, number) for label in infos[name].domain for number in numbers]

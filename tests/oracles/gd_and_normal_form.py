@@ -19,24 +19,24 @@ def joined(one: str, other: str, tables: Iterable[Iterable[str]]) -> bool:
     return any({one, other} <= island for island in islands(tables))
 
 
-def guards(i: int, knows: Iterable[str], secret: str, tables: Sequence[tuple[set[str], set[str]]]) -> bool:
+def guards(i: int, knows: Iterable[str], sensitive: str, tables: Sequence[tuple[set[str], set[str]]]) -> bool:
     """Definition 4 for table i. A table is (its attributes, those that it protects), which stay together."""
     whole, protected = tables[i]
     others = [attributes for j, (attributes, _) in enumerate(tables) if j != i]
-    if secret not in whole:  # (i)
+    if sensitive not in whole:  # (i)
         return False
-    reached = {a for a in whole - {secret} for q in knows if joined(a, q, others)}
+    reached = {a for a in whole - {sensitive} for q in knows if joined(a, q, others)}
     needed = (set(knows) & whole) | reached
-    if secret not in protected or not needed <= whole - protected:  # (ii)
+    if sensitive not in protected or not needed <= whole - protected:  # (ii)
         return False
-    return not any(joined(q, secret, [*others, whole - protected, protected]) for q in knows)  # (iii)
+    return not any(joined(q, sensitive, [*others, whole - protected, protected]) for q in knows)  # (iii)
 
 
-def in_normal_form(knows: Iterable[str], secret: str, tables: Sequence[tuple[set[str], set[str]]]) -> bool:
+def in_normal_form(knows: Iterable[str], sensitive: str, tables: Sequence[tuple[set[str], set[str]]]) -> bool:
     """Definition 5 for one rule."""
-    if not any(joined(q, secret, [attributes for attributes, _ in tables]) for q in knows):
+    if not any(joined(q, sensitive, [attributes for attributes, _ in tables]) for q in knows):
         return True
-    return any(guards(i, knows, secret, tables) for i in range(len(tables)))
+    return any(guards(i, knows, sensitive, tables) for i in range(len(tables)))
 
 
 # Algorithm 1, steps 1-4 -----------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def guardian_decomposition(
         broken = next((rule for rule in rules if not in_normal_form(*rule, tables)), None)
         if broken is None:
             return tables
-        knows, secret = broken
-        tables = [(shows - {secret}, protects - {secret}) for shows, protects in tables if shows != {secret}]
-        tables.append(({*knows, secret}, {secret}))
+        knows, sensitive = broken
+        tables = [(shows - {sensitive}, protects - {sensitive}) for shows, protects in tables if shows != {sensitive}]
+        tables.append(({*knows, sensitive}, {sensitive}))
     return None

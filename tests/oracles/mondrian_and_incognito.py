@@ -145,7 +145,7 @@ def _sides(rows, column: Column, relaxed):
         yield from (after, before)
 
 
-def plain_mondrian(columns, numbers, secrets, l):
+def plain_mondrian(columns, numbers, sensitive, l):
     """The NCP of Mondrian as public libraries write it, with the test 1/l, and nothing of this one.
 
     The attribute of the widest normalized range first; a number is cut below its median, a category into the halves
@@ -161,9 +161,9 @@ def plain_mondrian(columns, numbers, secrets, l):
         return len({*values}) / extent[name] if len({*values}) > 1 else 0.0
 
     def fine(rows):
-        return bool(rows) and max(Counter(secrets[row] for row in rows).values()) * l <= len(rows)
+        return bool(rows) and max(Counter(sensitive[row] for row in rows).values()) * l <= len(rows)
 
-    loss, todo = 0.0, [list(range(len(secrets)))]
+    loss, todo = 0.0, [list(range(len(sensitive)))]
     while todo:
         rows = todo.pop()
         widths = {name: width(rows, name) for name in names}
@@ -183,7 +183,7 @@ def plain_mondrian(columns, numbers, secrets, l):
                 break
         else:
             loss += len(rows) * sum(widths.values())
-    return loss / len(secrets) / len(names)
+    return loss / len(sensitive) / len(names)
 
 
 # Incognito ----------------------------------------------------------------------------------------------------

@@ -62,12 +62,12 @@ def highest_posterior(
     published: pl.DataFrame,
     covers: Callable[[Mapping[str, Any], Person], bool],
     sensitive: list[str],
-    target_secret: str,
+    target: str,
     known: list[str],
     linked: bool,
 ) -> float:
-    """The largest probability that an adversary who also knows `known` of a person gives to a value of a secret."""
-    tallies = tallied(people, published, covers, sensitive, target_secret, known, linked)
+    """The largest probability of a sensitive value to an adversary who also knows `known` of a person."""
+    tallies = tallied(people, published, covers, sensitive, target, known, linked)
     return highest_share(people, tallies, known)
 
 
@@ -76,11 +76,11 @@ def tallied(
     published: pl.DataFrame,
     covers: Callable[[Mapping[str, Any], Person], bool],
     sensitive: list[str],
-    target_secret: str,
+    target: str,
     known: list[str],
     linked: bool,
 ) -> Tallies:
-    """In how many worlds each person has each value of a secret, by the values of `known` in them."""
+    """In how many worlds each person has each value of a sensitive attribute, by the values of `known` in them."""
     rows = list(published.iter_rows(named=True))
     tallies: Tallies = [{} for _ in people]
     for dealt in deals(rows, sensitive, linked):
@@ -88,5 +88,5 @@ def tallied(
             if all(covers(dealt[row], person) for row, person in zip(order, people, strict=True)):
                 for i, row in enumerate(order):
                     key = tuple(dealt[row][name] for name in known)
-                    tallies[i].setdefault(key, Counter())[dealt[row][target_secret]] += 1
+                    tallies[i].setdefault(key, Counter())[dealt[row][target]] += 1
     return tallies

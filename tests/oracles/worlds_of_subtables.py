@@ -76,12 +76,12 @@ def function_of(people: Iterable[Mapping[str, Any]], left: Sequence[str], right:
     return left, right, values
 
 
-def beliefs(possible: Iterable[World], knows: Sequence[str], secret: str) -> dict[tuple[Any, ...], Counter[Any]]:
-    """For each combination of known values, how often the person who holds them has each value of the secret."""
+def beliefs(possible: Iterable[World], knows: Sequence[str], sensitive: str) -> dict[tuple[Any, ...], Counter[Any]]:
+    """For each combination of known values, how often the person who holds them has each sensitive value."""
     tallies: dict[tuple[Any, ...], Counter[Any]] = {}
     for world in possible:
         for person in world:
-            tallies.setdefault(tuple(person[name] for name in knows), Counter())[person[secret]] += 1
+            tallies.setdefault(tuple(person[name] for name in knows), Counter())[person[sensitive]] += 1
     return tallies
 
 
@@ -89,9 +89,9 @@ def highest(belief: Mapping[tuple[Any, ...], Counter[Any]]) -> float:
     return max(max(counter.values()) / counter.total() for counter in belief.values())
 
 
-def highest_knowing_everybody(possible: Iterable[World], knows: Sequence[str], secret: str) -> float:
+def highest_knowing_everybody(possible: Iterable[World], knows: Sequence[str], sensitive: str) -> float:
     """The largest belief of whoever knows these values of all people, whatever they are."""
     alike: dict[Any, list[World]] = {}
     for world in possible:
         alike.setdefault(frozenset(Counter(tuple(p[name] for name in knows) for p in world).items()), []).append(world)
-    return max(highest(beliefs(some, knows, secret)) for some in alike.values())
+    return max(highest(beliefs(some, knows, sensitive)) for some in alike.values())

@@ -57,7 +57,7 @@ def policy_for(method: str, d: int, l: int, **how: Any) -> Any:
     return policy_of(attributes, others="drop", method=method, suppress=0.999, **how)
 
 
-def left_out(table: pl.DataFrame, policy: Any) -> float:
+def suppressed_share(table: pl.DataFrame, policy: Any) -> float:
     """The suppression ratio (equation 9): a row counts that misses a group in some slice."""
     encoded = encode(table, policy)
     try:
@@ -73,7 +73,7 @@ def left_out(table: pl.DataFrame, policy: Any) -> float:
 def by_msb(d: int, l: int, priority: str) -> float:
     """What msb leaves out of the 10,000."""
     table = at_work().sample(10_000, seed=2013, shuffle=True)
-    return left_out(table, policy_for("msb", d, l, options={"priority": priority}))
+    return suppressed_share(table, policy_for("msb", d, l, options={"priority": priority}))
 
 
 def least(table: pl.DataFrame, d: int, l: int) -> float:
@@ -85,7 +85,7 @@ def least(table: pl.DataFrame, d: int, l: int) -> float:
 @pytest.mark.parametrize("l", [3, 4, 5, 6, 7])
 @pytest.mark.parametrize("d", [3, 4, 6])
 def test_the_default_leaves_out_least(workers: pl.DataFrame, d: int, l: int) -> None:
-    sloms = left_out(workers, policy_for("sloms", d, l))
+    sloms = suppressed_share(workers, policy_for("sloms", d, l))
     rivals = [by_msb(d, l, priority) for priority in PRIORITIES]
     bound = least(workers, d, l)
     assert bound <= sloms + 1e-9
@@ -138,7 +138,7 @@ def by_steps(
 @pytest.mark.parametrize(("d", "l"), POINTS)
 def test_one_slice_reaches_the_bound_too(workers: pl.DataFrame, d: int, l: int, k: str | None) -> None:
     policy = policy_for("sloms", d, l, k=l if k else None, options={"slices": 1})
-    assert left_out(workers, policy) == pytest.approx(least(workers, d, l))
+    assert suppressed_share(workers, policy) == pytest.approx(least(workers, d, l))
 
 
 @pytest.mark.parametrize(("d", "l"), POINTS)
@@ -153,13 +153,13 @@ def test_what_each_step_gives(workers: pl.DataFrame, point: tuple[int, int, int]
     steps: list[dict[str, bool]] = [{}, {"exchange": True}, {"trimming": True}]
     assert tuple(by_steps(workers, d, l, slices, **step) for step in steps) == expected
     literal = policy_for("msb", d, l) if slices == 1 else policy_for("sloms", d, l, variant="paper")
-    assert left_out(workers, literal) * workers.height == pytest.approx(expected[0])
+    assert suppressed_share(workers, literal) * workers.height == pytest.approx(expected[0])
 
 
 def test_slicing_alone_mostly_leaves_out_fewer_rows_than_msb(workers: pl.DataFrame) -> None:
     gained = {}
     for d, l in POINTS:
-        sliced = left_out(workers, policy_for("sloms", d, l, variant="paper"))
+        sliced = suppressed_share(workers, policy_for("sloms", d, l, variant="paper"))
         best = min(by_msb(d, l, priority) for priority in PRIORITIES)
         gained[d, l] = (by_msb(d, l, "mmdcf") - sliced, best - sliced)
     assert sum(same > 1e-9 for same, _ in gained.values()) == 15
@@ -179,6 +179,6 @@ def test_in_few_rows_slices_can_help_and_the_default_can_lose(rows: int, d: int,
         drawn = at_work().sample(rows, seed=seed, shuffle=True)
         ours = [policy_for("sloms", d, 6, k=None, options={"slices": slices_of(d, slices)}) for slices in (2, 1)]
         msb = [policy_for("msb", d, 6, options={"priority": p}) for p in PRIORITIES]
-        best = min(left_out(drawn, policy) for policy in msb)
-        shares.append([least(drawn, d, 6), *(left_out(drawn, policy) for policy in ours), best])
+        best = min(suppressed_share(drawn, policy) for policy in msb)
+        shares.append([least(drawn, d, 6), *(suppressed_share(drawn, policy) for policy in ours), best])
     assert np.mean(shares, axis=0) == pytest.approx(expected, abs=5.1e-4)

@@ -8,14 +8,14 @@ from pluralis.errors import InputError
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
-from pluralis.report.explain_group import walk
+from pluralis.report.explain_group import explanation_of
 from support.sample_tables import PATIENTS, patients_policy
 
 
 def test_a_group_of_labels() -> None:
     release = publish(PATIENTS, patients_policy(2), key=Key.test(), attacks=False)
     rows = release.tables["microdata"].filter(group=1)
-    steps = walk(release, "1")
+    steps = explanation_of(release, "1")
     assert steps[0] == "Somebody looks for a person of whom age, gender, postcode are known, and finds group 1:"
     assert f"  age is {rows['age'][0]}" in steps
     assert f"{rows.height} published rows are in it. Nothing says which of them is the person." in steps
@@ -28,7 +28,7 @@ def test_a_group_of_labels() -> None:
 @pytest.mark.parametrize("method", ["anatomy", "decomposition"])
 def test_a_group_of_exact_rows(method: str) -> None:
     release = publish(PATIENTS, patients_policy(2, method=method), key=Key.test(), attacks=False)
-    steps = walk(release, "1")
+    steps = explanation_of(release, "1")
     assert any("own can be found" in step for step in steps)
     assert any(step.startswith("disease of these") for step in steps)
 
@@ -37,9 +37,9 @@ def test_groups_of_several_tables() -> None:
     rules = ["gender -> disease : l=2", "disease, gender -> postcode : l=2"]
     policy = Policy.from_dict({"version": 1, "rules": rules, "others": "drop", "publish": {"method": "gd"}})
     release = publish(PATIENTS, policy, key=Key.test(), attacks=False)
-    assert walk(release, "t1:1")
+    assert explanation_of(release, "t1:1")
     with pytest.raises(InputError, match=r"Groups stand in t1.*Write t1:1"):
-        walk(release, "1")
+        explanation_of(release, "1")
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_groups_of_several_tables() -> None:
 )
 def test_what_is_no_group(place: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        walk(publish(PATIENTS, patients_policy(2), key=Key.test(), attacks=False), place)
+        explanation_of(publish(PATIENTS, patients_policy(2), key=Key.test(), attacks=False), place)
 
 
 def test_sets_have_no_groups() -> None:
     release = publish(PATIENTS, patients_policy(2, method="randomized-addition"), key=Key.test(), attacks=False)
     with pytest.raises(InputError, match="stand in no groups"):
-        walk(release, "1")
+        explanation_of(release, "1")

@@ -103,6 +103,28 @@ class Page(HTMLParser):
         return [value for _, name, value in self.attributes if name == "title"]
 
 
+def claims_on(quasi: tuple[str, ...], sensitive: tuple[str, ...], model: str) -> list[Claim]:
+    """A claim for each sensitive attribute; where there is none, one of k-anonymity."""
+    return [
+        Claim(
+            rule=f"knowing {', '.join(sorted(quasi))}: {name} keeps its promise",
+            model=model,
+            adversary=tuple(sorted(quasi)),
+            attribute=name,
+            l=4,
+            c=2.0 if model == "recursive" else None,
+        )
+        for name in sensitive
+    ] or [
+        Claim(
+            rule="4-anonymity: every group has at least 4 rows",
+            model="k-anonymity",
+            adversary=tuple(sorted(quasi)),
+            k=4,
+        )
+    ]
+
+
 def inputs(
     quasi: tuple[str, ...] = ("age", "gender"),
     sensitive: tuple[str, ...] = ("disease",),
@@ -125,24 +147,7 @@ def inputs(
         }
     )
     measured, promised, *_ = MODELS[model]
-    claims = [
-        Claim(
-            rule=f"knowing {', '.join(sorted(quasi))}: {name} keeps its promise",
-            model=model,
-            adversary=tuple(sorted(quasi)),
-            attribute=name,
-            l=4,
-            c=2.0 if c else None,
-        )
-        for name in sensitive
-    ] or [
-        Claim(
-            rule="4-anonymity: every group has at least 4 rows",
-            model="k-anonymity",
-            adversary=tuple(sorted(quasi)),
-            k=4,
-        )
-    ]
+    claims = claims_on(quasi, sensitive, model)
     rows = sum(size * count for size, count in sizes.items())
     infos = [ColumnInfo(name=name, role="quasi", type="text", attribute=name) for name in quasi]
     infos += [ColumnInfo(name=name, role="sensitive", type="text", attribute=name) for name in sensitive]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pluralis.auditing.diversity_models import counted, placed
+from pluralis.auditing.diversity_models import count_values, placed
 from pluralis.auditing.judging import alike_in_groups
 from pluralis.kernels.order import sorted_by, starts_of
 from pluralis.table.dictionaries import decode, decode_table, dictionary_encode, dictionary_encode_table, narrow
@@ -85,7 +85,7 @@ def test_what_classes_hold_is_counted_in_any_order(rows, in_order, by_people):
     frame = dictionary_encode_table(
         pl.DataFrame(rows, schema={"group": pl.Int64, "x": pl.String, "count": pl.Int64}, orient="row")
     )
-    number, counts, row = counted(frame, ["group"], "x", "count" if by_people else None)
+    number, counts, row = count_values(frame, ["group"], "x", "count" if by_people else None)
     wanted: dict[tuple[int, str], int] = {}
     for group, value, count in rows:
         wanted[group, value] = wanted.get((group, value), 0) + (count if by_people else 1)
@@ -108,7 +108,7 @@ def test_classes_of_many_columns_are_counted(columns):
     random = np.random.default_rng(columns)
     some = pl.DataFrame({name: random.permutation(1000) for name in [*names, "x"]})
     frame = some[random.integers(0, 1000, 3000)].with_columns(x=pl.Series(random.integers(0, 3, 3000)))
-    number, counts, row = counted(frame, names, "x")
+    number, counts, row = count_values(frame, names, "x")
     wanted = Counter(frame.rows())
     keys = [frame.row(int(i)) for i in row]
     assert keys == sorted(wanted)

@@ -77,21 +77,21 @@ def test_files_are_packed() -> None:
 
 
 SETS = pl.Series("disease", [["flu", "hiv"], ["flu"]], pl.List(pl.Enum(["flu", "gout", "hiv"])))
-HELD = pl.List(pl.Enum(["flu", "hiv"]))
+DISEASES = pl.List(pl.Enum(["flu", "hiv"]))
 
 
 @pytest.mark.parametrize(
     "sets",
     [
         SETS,
-        SETS.cast(pl.List(pl.String)).cast(HELD),
+        SETS.cast(pl.List(pl.String)).cast(DISEASES),
         SETS.cast(pl.List(pl.String)).cast(pl.List(pl.Categorical)),
     ],
     ids=["more than they hold", "what they hold", "categories"],
 )
 def test_sets_have_a_dictionary_of_what_they_hold(sets: pl.Series) -> None:
     data = write_parquet_bytes(sets.to_frame())
-    assert read(data)["disease"].dtype == HELD
+    assert read(data)["disease"].dtype == DISEASES
     assert read(data)["disease"].cast(pl.List(pl.String)).to_list() == [["flu", "hiv"], ["flu"]]
     assert b"gout" not in data
     assert written_again(data, read(data)) == data

@@ -33,10 +33,10 @@ from pluralis.threads import by_rows, in_threads
 Rows = npt.NDArray[np.int64]
 _LONGEST = 200  # letters of a name
 
-GROUP = ColumnInfo(name="group", role="group", type="number")
-ATTRIBUTE = ColumnInfo(name="attribute", role="attribute", type="text")
-VALUE = ColumnInfo(name="value", role="value", type="text")
-COUNT = ColumnInfo(name="count", role="count", type="number")
+GROUP_COLUMN = ColumnInfo(name="group", role="group", type="number")
+ATTRIBUTE_COLUMN = ColumnInfo(name="attribute", role="attribute", type="text")
+VALUE_COLUMN = ColumnInfo(name="value", role="value", type="text")
+COUNT_COLUMN = ColumnInfo(name="count", role="count", type="number")
 
 
 class Part(NamedTuple):
@@ -112,7 +112,7 @@ def quasi_rows(table: Table, policy: Policy, kept: Kept) -> Part:
     """The table `quasi` with its columns as they are: quasi-identifiers and plain columns, `group`."""
     infos, series = shown_as_they_are(table, policy, kept.rows)
     frame = pl.DataFrame(series)
-    return Part("quasi", (*infos, GROUP), frame.with_columns(group=pl.Series(kept.number)))
+    return Part("quasi", (*infos, GROUP_COLUMN), frame.with_columns(group=pl.Series(kept.number)))
 
 
 def shown_as_they_are(table: Table, policy: Policy, rows: Rows) -> tuple[list[ColumnInfo], list[pl.Series]]:
@@ -127,10 +127,10 @@ def shown_as_they_are(table: Table, policy: Policy, rows: Rows) -> tuple[list[Co
     return [info for info, _ in both], [series for _, series in both]
 
 
-def counted(sizes: Sequence[int], keys: Iterable[npt.NDArray]) -> tuple[list[Codes], Codes]:
+def count_combinations(sizes: Sequence[int], keys: Iterable[npt.NDArray]) -> tuple[list[Codes], Codes]:
     """The different combinations of keys, in order, and how often each occurs; keys are below `sizes`, one by one.
 
-    >>> [key.tolist() for key in counted([2, 4], [np.array([1, 0, 1]), np.array([3, 3, 3])])[0]]
+    >>> [key.tolist() for key in count_combinations([2, 4], [np.array([1, 0, 1]), np.array([3, 3, 3])])[0]]
     [[0, 1], [3, 3]]
     """
     if prod(sizes) < 2**63:
@@ -173,7 +173,7 @@ class TextOrder(NamedTuple):
 
     @classmethod
     def from_column(cls, column: Column) -> TextOrder:
-        values = column.coded
+        values = column.dictionary
         if values.is_sorted(nulls_last=True):
             return cls(values, None)
         order = values.arg_sort(nulls_last=True).to_numpy()
@@ -195,19 +195,23 @@ def _keys(kept: Kept, shown: Sequence[TextOrder], columns: Sequence[Column]) -> 
 
 def linked_counts(name: str, columns: Sequence[Column], policy: Policy, kept: Kept) -> Part:
     """`group`, the sensitive columns side by side, `count`."""
-    infos = (GROUP, *(column_info(column, kept.rows, policy) for column in columns), COUNT)
+    infos = (GROUP_COLUMN, *(column_info(column, kept.rows, policy) for column in columns), COUNT_COLUMN)
     shown = [TextOrder.from_column(column) for column in columns]
     sizes = [int(kept.number.max(initial=0)) + 1, *(order.values.len() for order in shown)]
     wanted = _keys(kept, shown, columns)
     del kept  # so that it is free once they are read
-    keys, counts = counted(sizes, wanted)
+    keys, counts = count_combinations(sizes, wanted)
     series = [order.values.gather(key) for order, key in zip(shown, keys[1:], strict=True)]
     return Part(name, infos, pl.DataFrame([pl.Series("group", keys[0]), *series, pl.Series("count", counts)]))
 
 
 def unlinked_counts(name: str, columns: Sequence[Column], kept: Kept) -> Part:
     """`group`, `attribute`, `value`, `count`: each sensitive column on its own."""
-    return Part(name, (GROUP, ATTRIBUTE, VALUE, COUNT), value_rows([(column, kept) for column in columns]))
+    return Part(
+        name,
+        (GROUP_COLUMN, ATTRIBUTE_COLUMN, VALUE_COLUMN, COUNT_COLUMN),
+        value_rows([(column, kept) for column in columns]),
+    )
 
 
 def value_rows(columns: Sequence[tuple[Column, Kept]]) -> pl.DataFrame:
@@ -220,7 +224,7 @@ def value_rows(columns: Sequence[tuple[Column, Kept]]) -> pl.DataFrame:
         column, kept = columns[i]
         place = texts[i].rank("ordinal").to_numpy().astype(np.int64) - 1
         size = int(kept.number.max(initial=0)) + 1
-        (number, spot), count = counted([size, column.size], [kept.number, place[column.codes[kept.rows]]])
+        (number, spot), count = count_combinations([size, column.size], [kept.number, place[column.codes[kept.rows]]])
         spot += np.int32(before[i])
         return number, spot, count
 
@@ -290,8 +294,8 @@ def refuse_names(policy: Policy, kind: Kind) -> None:
         )
     if any(len(text) > LETTERS or hides_characters(text) for text in instead):
         raise PolicyError(f"if_missing: what stands for a missing value has up to {LETTERS} letters that can be seen.")
-    counted = policy.columns if kind.has_subtables else policy.sensitive  # any may be protected in some subtable
-    taken = [name for name in counted if kind.has_counts and name == COUNT.name]
+    countable = policy.columns if kind.has_subtables else policy.sensitive  # any may be protected in some subtable
+    taken = [name for name in countable if kind.has_counts and name == COUNT_COLUMN.name]
     if kind.has_slices:
         taken += [name for name in (*policy.quasi, *policy.named("plain")) if re.fullmatch(r"group_\d+", name)]
     if taken:

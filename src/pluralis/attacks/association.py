@@ -41,7 +41,7 @@ from pluralis.attacks.adversary.candidate_rows import one_spelling, ranges, row_
 from pluralis.attacks.adversary.knowledge import commonest_share, quasi_identifiers, row_bound
 from pluralis.attacks.adversary.posterior import CELLS, Guesses, Posterior, SomePosteriors, guess_likeliest
 from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, group_shares, published_values
-from pluralis.attacks.base import Attack, Options, Result, beyond_doubt, bounds, interval
+from pluralis.attacks.base import Attack, Options, Result, beyond_doubt, interval, score
 from pluralis.estimate import estimator_of
 from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.kernels.association import Side, learn_pairs, weigh_by_other, weigh_pairs
@@ -432,10 +432,7 @@ def _result(
         question=f"{one.attribute}{where}, {how}",
         attribute=one.attribute,
         adversary=tuple(known),
-        targets=guesses.targets,
-        sampled=sampled,
-        success=guesses.success,
-        **bounds(guesses.success, guesses.targets, sampled),
+        **score(guesses.success, guesses.targets, sampled),
         prior=commonest_share(truth),
         promised=bound,
         worst=worst,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypedDict
@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.display.objects import Columns, Shown, filled_in
+from pluralis.errors import InputError
 from pluralis.release.manifest import quoted
 from pluralis.release.release import Release
 
@@ -51,8 +53,8 @@ class Options:
         return np.sort(np.random.default_rng(self.seed).choice(rows, self.sample, replace=False))
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Shown):
     """What one attack got, for one question.
 
     Parameters
@@ -67,7 +69,7 @@ class Result:
         The share of targets that were guessed right, ties counted by their chance, and its 95 % interval where the
         targets are a sample; both ends are success where they are all.
     prior : float
-        The best guess without the release.
+        The prior (the best guess without the release).
     attribute, adversary : str and tuple of str, optional
         What was guessed, and what the adversary knows.
     promised : float, optional
@@ -173,6 +175,19 @@ class Result:
         """
         return {**asdict(self), "breach": self.breach, "above_chance": self.above_chance}
 
+    def _parts(self) -> Iterator[str | Columns]:
+        yield f"Result: {self.attack}, {self.question}"
+        interval = f", interval {self.low:.1%} to {self.high:.1%}" if self.sampled else ""
+        yield from filled_in({
+            "right": f"{self.success:.1%} of {self.targets:,}{interval}" if self.targets else None,
+            "prior": f"{self.prior:.1%}",
+            "worst": None if self.worst is None else f"{self.worst:.4g}",
+            "promised": None if self.promised is None else f"{self.promised:.4g}",
+            "that is": self.standing,
+            "weakest": self.witness,
+            "note": self.note,
+        })  # fmt: skip
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """What `to_dict` made, also after JSON.
@@ -187,6 +202,11 @@ class Result:
         Result
             The result.
 
+        Raises
+        ------
+        InputError
+            If fields are missing.
+
         Examples
         --------
         >>> result = Result("homogeneity", "disease", 100, False, 0.4, 0.4, 0.4, 0.3)
@@ -194,7 +214,10 @@ class Result:
         True
         """
         later = {"certain": None, "share": None, "value": None, "whom": PEOPLE}  # which an older file does not have
-        plain: dict[str, Any] = {one.name: data[one.name] for one in fields(cls) if one.name not in later}
+        needed = [one.name for one in fields(cls) if one.name not in later]
+        if missing := [name for name in needed if name not in data]:
+            raise InputError(f"A result of an attack has {', '.join(missing)} too. Pass what `to_dict` made.")
+        plain: dict[str, Any] = {name: data[name] for name in needed}
         plain |= {name: data.get(name, default) for name, default in later.items()}
         return cls(**{**plain, "adversary": tuple(plain["adversary"])})
 
@@ -263,14 +286,21 @@ def beyond_doubt(success: float, alone: float, targets: int, bound: float) -> fl
     return sure if sure > by_row else min(sure, bound)
 
 
-class Ends(TypedDict):
-    """The ends of the interval of a Result."""
+class Score(TypedDict):
+    """How often guesses were right, as fields of a Result."""
 
+    targets: int
+    sampled: bool
+    success: float
     low: float
     high: float
 
 
-def bounds(success: float, targets: int, sampled: bool) -> Ends:
-    """`low` and `high` of a Result."""
+def score(success: float, targets: int, sampled: bool) -> Score:
+    """Those fields; the interval is a point where all people are targets.
+
+    >>> score(0.5, 100, False)
+    {'targets': 100, 'sampled': False, 'success': 0.5, 'low': 0.5, 'high': 0.5}
+    """
     low, high = interval(success, targets) if sampled else (success, success)
-    return {"low": low, "high": high}
+    return {"targets": targets, "sampled": sampled, "success": success, "low": low, "high": high}

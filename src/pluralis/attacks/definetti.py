@@ -31,7 +31,7 @@ from pluralis.attacks.adversary.candidate_rows import ranges
 from pluralis.attacks.adversary.knowledge import commonest_share
 from pluralis.attacks.adversary.posterior import Guesses, Posterior, SomePosteriors, guess_likeliest
 from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, group_shares, published_values
-from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.estimate.label_distribution import Column, Exact
 from pluralis.kernels.definetti import Task, hand_out
 from pluralis.kernels.order import stable_order
@@ -81,10 +81,7 @@ def attacked(published: PublishedValues, original: pl.DataFrame, options: Option
         question=f"{published.attribute}{where}, knowing {', '.join(known) or 'nothing'} and all groups",
         attribute=published.attribute,
         adversary=tuple(known),
-        targets=targets.size,
-        sampled=sampled,
-        success=guesses.success,
-        **bounds(guesses.success, targets.size, sampled),
+        **score(guesses.success, targets.size, sampled),
         prior=commonest_share(truth),
         worst=guesses.highest,
         note=f"a score, not a promise; {learned.words}; groups say {alone.success:.3f} by themselves",

@@ -89,15 +89,10 @@ def dependencies_of(release: Release, original: pl.DataFrame) -> list[Known]:
     values = original_columns(release, original, names)
     protected = {claim.attribute for claim in release.manifest.claims}
     declared = [Dependency.parse(text) for text in release.manifest.parameters.dependencies]
-    columns = [_coded(values[name]) for name in names]
+    columns = [CodedColumn.from_series(values[name]) for name in names]
     observed = [d for d in singles(columns) if d not in declared] if original.height else []
     every = [*(Known(d, True) for d in declared), *(Known(d, False) for d in observed)]
     return [k for k in every if k.dependency.decides in protected and k.dependency.attributes <= set(names)]
-
-
-def _coded(values: pl.Series) -> CodedColumn:
-    codes = values.rank("dense").fill_null(0).cast(pl.Int32).to_numpy() - (0 if values.null_count() else 1)
-    return CodedColumn(values.name, codes.astype(np.int32), int(codes.max(initial=-1)) + 1)
 
 
 def _knowing(result: Result, known: Known) -> Result:

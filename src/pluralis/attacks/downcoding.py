@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.auditing.label_boxes import CodedLabels, coded_labels, join_boxes, join_points
 from pluralis.estimate.label_distribution import is_whole
 from pluralis.kernels.downcoding import count_guesses
@@ -120,10 +120,7 @@ def _result(question: str, targets: int, success: float, prior: float, sampled: 
     return Result(
         attack=Downcoding.name,
         question=question,
-        targets=targets,
-        sampled=sampled,
-        success=success,
-        **bounds(success, targets, sampled),
+        **score(success, targets, sampled),
         prior=prior,
         adversary=tuple(column.name for column in labeled.columns),
         note=None if targets else "no label hides a value",

@@ -38,7 +38,7 @@ from pluralis.attacks.adversary.group_values import value_series
 from pluralis.attacks.adversary.parquet_footers import named_in, words_in
 from pluralis.attacks.adversary.posterior import PAIRS, Guesses, Posterior, guess_likeliest
 from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, published_values
-from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.errors import PluralisError
 from pluralis.estimate.group_counts import CodedColumns
 from pluralis.kernels.expect import HANDED_OUT
@@ -85,10 +85,7 @@ def _result(question: str, right: float, chance: float, targets: int, leaks: boo
     return Result(
         attack=ATTACK.name,
         question=question,
-        targets=targets,
-        sampled=sampled,
-        success=right,
-        **bounds(right, targets, sampled),
+        **score(right, targets, sampled),
         prior=chance,
         promised=chance if breach else None,
         worst=right if breach else None,

@@ -23,7 +23,7 @@ from pluralis.attacks.adversary.candidate_rows import one_spelling, row_numbers,
 from pluralis.attacks.adversary.group_values import TableView, table_views
 from pluralis.attacks.adversary.knowledge import quasi_identifiers
 from pluralis.attacks.adversary.posterior import Targets
-from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.release.manifest import Claim
 from pluralis.release.release import GROUP, Release
 
@@ -65,10 +65,7 @@ class Linkage(Attack):
             attack=self.name,
             question=f"the row of a person{f' in {view.name}' if view.name else ''}, knowing {', '.join(names)}",
             attribute=None,
-            targets=int(covered.size),
-            sampled=targets.sampled,
-            success=success,
-            **bounds(success, int(covered.size), targets.sampled),
+            **score(success, int(covered.size), targets.sampled),
             prior=1 / max(1, view.rows.height),
             adversary=names,
             promised=None if claim is None or claim.k is None else 1 / claim.k,

@@ -42,7 +42,7 @@ from pluralis.attacks.adversary.enumerated_originals import DoesNotApply, People
 from pluralis.attacks.adversary.knowledge import prior_guess
 from pluralis.attacks.adversary.posterior import chance_of_right
 from pluralis.attacks.adversary.sampled_originals import Dealt
-from pluralis.attacks.base import Attack, Options, Result, bounds, interval
+from pluralis.attacks.base import Attack, Options, Result, interval
 from pluralis.errors import PluralisError
 from pluralis.grouping.plan import DecomposedPlan
 from pluralis.policy.attributes import BOUNDS
@@ -122,6 +122,7 @@ def _result(
     right = posterior.right if posterior is not None else np.empty(0)
     success = float(right.mean()) if right.size else 0.0
     sampled = posterior is None or posterior.sampled or not right.size
+    low, high = interval(success, right.size) if sampled else (success, success)
     return Result(
         attack=Minimality.name,
         question=f"{name}, knowing {', '.join(known) or 'nothing'}, and the method {release.manifest.method}",
@@ -130,7 +131,8 @@ def _result(
         targets=right.size,
         sampled=sampled and bool(right.size),
         success=success,
-        **bounds(success, right.size, sampled),
+        low=low,
+        high=high,
         prior=prior_guess(release, original, name),
         worst=float(posterior.sure.max()) if posterior is not None and right.size else None,
         note=note,

@@ -38,7 +38,7 @@ import polars as pl
 from pluralis.attacks.adversary.knowledge import commonest_share, quasi_identifiers, row_bound
 from pluralis.attacks.adversary.posterior import CELLS, Posterior, chance_of_right
 from pluralis.attacks.adversary.published_values import PublishedValues, published_values
-from pluralis.attacks.base import DOUBT, Attack, Options, Result, bounds
+from pluralis.attacks.base import DOUBT, Attack, Options, Result, score
 from pluralis.errors import InputError, did_you_mean
 from pluralis.estimate import estimator_of
 from pluralis.estimate.kinds.candidates import Candidates
@@ -351,10 +351,7 @@ class Score(NamedTuple):
             question=f"{published.attribute}{where}, {which}",
             attribute=published.attribute,
             adversary=tuple(self.known),
-            targets=right.size,
-            sampled=self.sampled,
-            success=success,
-            **bounds(success, right.size, self.sampled),
+            **score(success, right.size, self.sampled),
             prior=self.prior,
             promised=bound,
             worst=worst,

@@ -45,7 +45,7 @@ from pluralis.attacks.adversary.published_values import (
     published_values,
 )
 from pluralis.attacks.association import Joints, Likelihoods, weighed_shares
-from pluralis.attacks.base import DOUBT, PEOPLE, Attack, Options, Result, bounds, interval
+from pluralis.attacks.base import DOUBT, PEOPLE, Attack, Options, Result, interval, score
 from pluralis.release.manifest import ColumnInfo, quoted
 from pluralis.release.release import Release
 
@@ -191,10 +191,7 @@ def _learned_of(column: ToldApart, rows: Findable, options: Options) -> Result:
         question=f"{column.name}, a plain column, knowing {', '.join(rows.quasi) or 'nothing'}",
         attribute=column.name,
         adversary=rows.quasi,
-        targets=asked,
-        sampled=sampled,
-        success=success,
-        **bounds(success, asked, sampled),
+        **score(success, asked, sampled),
         prior=prior,
         worst=float(looked.top.max(initial=0.0)),
         note=f"certain of {certain:.1%} of people" if certain else None,
@@ -378,10 +375,7 @@ def _result(
         question=f"{name}{where}, knowing {', '.join([*quasi, column.name])}",
         attribute=name,
         adversary=(*quasi, column.name),
-        targets=targets,
-        sampled=sampled,
-        success=success,
-        **bounds(success, targets, sampled),
+        **score(success, targets, sampled),
         prior=commonest_share(sensitive.truth),
         promised=bound,
         worst=float(seen.top[inside].max(initial=0.0)) if exact else None,

@@ -30,7 +30,7 @@ from pluralis.attacks.adversary.candidate_rows import one_spelling, shared_codes
 from pluralis.attacks.adversary.group_values import GroupValues, TableView, set_posteriors, set_values, table_views
 from pluralis.attacks.adversary.knowledge import Question, prior_guess, quasi_identifiers, sensitive_attributes
 from pluralis.attacks.adversary.posterior import Guesses, Targets
-from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.auditing.drawn_sets import DrawnSets
 from pluralis.auditing.kinds.candidates import best_guess
 from pluralis.estimate import estimator_of
@@ -143,10 +143,7 @@ class Prior(Attack):
             question=words,
             attribute=question.attribute,
             adversary=question.adversary,
-            targets=guess.targets,
-            sampled=guess.sampled,
-            success=guess.success,
-            **bounds(guess.success, guess.targets, guess.sampled),
+            **score(guess.success, guess.targets, guess.sampled),
             prior=prior,
             promised=question.promised,
             **measured,

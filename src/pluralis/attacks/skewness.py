@@ -25,7 +25,7 @@ import polars as pl
 from pluralis.attacks.adversary.group_values import GROUP_ID, PEOPLE, SHARE, GroupValues, TableView, table_views
 from pluralis.attacks.adversary.knowledge import Question, prior_guess, quasi_identifiers, sensitive_attributes
 from pluralis.attacks.adversary.posterior import Targets
-from pluralis.attacks.base import Attack, Options, Result, bounds
+from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.release.attributes import attributes_of, holds_bins, ordered_domain
 from pluralis.release.release import Release
 from pluralis.table.labels import read_interval
@@ -88,10 +88,7 @@ class Skewness(Attack):
             question=str(question),
             attribute=name,
             adversary=question.adversary,
-            targets=guess.targets,
-            sampled=guess.sampled,
-            success=guess.success,
-            **bounds(guess.success, guess.targets, guess.sampled),
+            **score(guess.success, guess.targets, guess.sampled),
             prior=prior_guess(view.release, original, name),
             worst=skew.posterior,
             witness=witness,

@@ -38,7 +38,7 @@ from pluralis.attacks.adversary.knowledge import (
     sensitive_attributes,
 )
 from pluralis.attacks.adversary.posterior import Targets, is_likeliest
-from pluralis.attacks.base import DOUBT, Attack, Options, Result, bounds, interval
+from pluralis.attacks.base import DOUBT, Attack, Options, Result, interval, score
 from pluralis.release.attributes import attributes_of
 from pluralis.release.original import original_values
 from pluralis.release.release import Release
@@ -109,10 +109,7 @@ class Suppression(Attack):
                 question=f"{question}, of {whom}",
                 attribute=name,
                 adversary=question.adversary,
-                targets=targets,
-                sampled=sampled,
-                success=success,
-                **bounds(success, targets, sampled),
+                **score(success, targets, sampled),
                 prior=prior_guess(release, original, name),
                 promised=None if marked is None else promised(release.manifest.claims, name, question.quasi),
                 worst=share,
@@ -147,10 +144,7 @@ class Suppression(Attack):
                 question=f"{name} = {text}, knowing {', '.join(question.quasi) or 'nothing'}, of {UNCOVERED}",
                 attribute=name,
                 adversary=question.adversary,
-                targets=int(theirs.size),
-                sampled=sampled,
-                success=shares[code],
-                **bounds(shares[code], int(theirs.size), sampled),
+                **score(shares[code], int(theirs.size), sampled),
                 prior=float((codes == code).mean()),
                 promised=bounds_of_values[code],
                 worst=interval(shares[code], int(theirs.size), DOUBT)[0],
@@ -177,10 +171,7 @@ class Suppression(Attack):
                 question=f"{NO}{name}, knowing {', '.join(known) or 'nothing'}, of {UNCOVERED}",
                 attribute=None,
                 adversary=known,
-                targets=int(gone.sum()),
-                sampled=sampled,
-                success=success,
-                **bounds(success, int(gone.sum()), sampled),
+                **score(success, int(gone.sum()), sampled),
                 prior=float(missing.mean()),
                 promised=None,
                 worst=success,

@@ -167,7 +167,7 @@ def _cells(info: TableInfo, rows: pl.DataFrame, keep: Collection[str], groups: l
     return counted.agg(pl.len().cast(pl.Int64).alias("\0rows"), pl.first("\0first"))
 
 
-def _numbered(one: pl.DataFrame, other: pl.DataFrame, names: list[str]) -> tuple[Numbers, Numbers]:
+def _agreeing_rows(one: pl.DataFrame, other: pl.DataFrame, names: list[str]) -> tuple[Numbers, Numbers]:
     """A number for each row of two frames, the same where rows agree in these columns."""
     if not names:
         return np.zeros(one.height, np.int64), np.zeros(other.height, np.int64)
@@ -181,7 +181,7 @@ def _numbered(one: pl.DataFrame, other: pl.DataFrame, names: list[str]) -> tuple
 def _exact_pairs(people: _People, cells: pl.DataFrame) -> tuple[Numbers, Numbers, Flags] | None:
     """Kinds and cells of the same values; a kind is tight where all rows of its values are published."""
     names = [name for name in cells.columns if name.startswith("shown ")]
-    kind_of, cell_of = _numbered(people.kinds, cells, names)
+    kind_of, cell_of = _agreeing_rows(people.kinds, cells, names)
     size = int(max(kind_of.max(initial=-1), cell_of.max(initial=-1))) + 1
     supply, asked = people.kinds["\0rows"].to_numpy(), cells["\0rows"].to_numpy()
     tight = (np.bincount(kind_of, supply, size) == np.bincount(cell_of, asked, size))[kind_of]
@@ -208,7 +208,7 @@ def _covered_pairs(
         for c in columns
     ]
     shown = [name for name in cells.columns if name.startswith("shown ")]
-    kind_key, cell_key = _numbered(people.kinds, cells, shown)
+    kind_key, cell_key = _agreeing_rows(people.kinds, cells, shown)
     points, point_of = np.unique(np.stack([kind_key, *(c.value for c in labels)], axis=1), axis=0, return_inverse=True)
     boxes, box_of = np.unique(np.stack([cell_key, *(c.label for c in labels)], axis=1), axis=0, return_inverse=True)
     covers = _covers(labels, boxes, points)
@@ -302,7 +302,7 @@ def _entries(
     """For each pair the entry to which it counts, -1 where the group has no such value; counts, groups of entries."""
     names = list(published.attributes)
     values = core_columns(published.rows, names, keep)
-    entry_value, kind_value = _numbered(values, kinds, names)
+    entry_value, kind_value = _agreeing_rows(values, kinds, names)
     size = int(max(entry_value.max(initial=-1), kind_value.max(initial=-1))) + 1
     count = (
         published.rows["count"]

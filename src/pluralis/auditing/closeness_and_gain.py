@@ -57,7 +57,7 @@ class BoundedValues:
         fold_case: bool = True,
     ) -> BoundedValues:
         """Number and count them. Numbers have their own order, text the one that is given, if it has one."""
-        codes, code_of = numbered(rows[attribute], order, fold_case=fold_case)
+        codes, code_of = ordered_codes(rows[attribute], order, fold_case=fold_case)
         counted = CountedValues.from_rows(rows.with_columns(codes.alias(attribute)), classes, attribute, count)
         return cls(counted, codes.gather(counted.row).to_numpy(), code_of)
 
@@ -80,10 +80,12 @@ class BoundedValues:
         return order[starts[code] : starts[code + 1]] if code < self.totals.size else order[:0]
 
 
-def numbered(cells: pl.Series, order: Sequence[str] | None, *, fold_case: bool) -> tuple[pl.Series, dict[str, int]]:
+def ordered_codes(
+    cells: pl.Series, order: Sequence[str] | None, *, fold_case: bool
+) -> tuple[pl.Series, dict[str, int]]:
     """A number for each value, the same for its spellings; of text in this order, which lists each that is held.
 
-    >>> codes, code_of = numbered(pl.Series(["high", "low", "Low"]), ["low", "Low", "high"], fold_case=True)
+    >>> codes, code_of = ordered_codes(pl.Series(["high", "low", "Low"]), ["low", "Low", "high"], fold_case=True)
     >>> codes.to_list(), code_of
     ([1, 0, 0], {'Low': 0, 'high': 1, 'low': 0})
     """

@@ -52,7 +52,7 @@ import polars as pl
 from pluralis.auditing.decomposed_tables import NotJudged, read_tables
 from pluralis.auditing.decomposed_worlds_joint import NOT_JUDGED, JointWorlds
 from pluralis.auditing.decomposed_worlds_product import ProductWorlds
-from pluralis.auditing.diversity_models import counted, placed
+from pluralis.auditing.diversity_models import count_values, placed
 from pluralis.release.release import GROUP
 
 __all__ = [
@@ -144,7 +144,7 @@ def linked_d_sa_diverse(rows: pl.DataFrame, attributes: Sequence[str], l: Mappin
     group = placed(rows[GROUP])
     failing = np.zeros(int(group.max(initial=0)) + 1, np.bool_)
     for name in attributes:
-        number, _, row = counted(rows, [GROUP, *(other for other in attributes if other != name)], name)
+        number, _, row = count_values(rows, [GROUP, *(other for other in attributes if other != name)], name)
         first = np.flatnonzero(np.diff(number, prepend=-1))
         few = np.diff(first, append=number.size) < l[name]
         failing[group[row[first[few]]]] = True

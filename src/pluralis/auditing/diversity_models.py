@@ -134,7 +134,7 @@ class CountedValues:
         cls, rows: pl.DataFrame, classes: Sequence[str], attribute: str, count: str | None = None
     ) -> CountedValues:
         """Count them; a row stands for as many people as its column `count` says, or for one."""
-        number, counts, row = counted(rows, classes, attribute, count)
+        number, counts, row = count_values(rows, classes, attribute, count)
         return cls(rows, tuple(classes), attribute, ClassCounts(counts, starts_of(number)), row)
 
     def place(self, which: int) -> dict[str, object]:
@@ -200,7 +200,7 @@ def diversity_of(values: CountedValues, model: str, l: int, c: float = 0.0) -> D
     )
 
 
-def counted(
+def count_values(
     rows: pl.DataFrame, classes: Sequence[str], attribute: str, count: str | None = None
 ) -> tuple[Numbers, Numbers, Numbers]:
     """For each class and value, in order: the number of the class, how many people hold the value, one of its rows."""
@@ -281,6 +281,6 @@ def smallest_class(rows: pl.DataFrame, classes: list[str]) -> tuple[int, dict[st
     >>> smallest_class(pl.DataFrame({"group": [1, 1, 2]}), ["group"])
     (1, {'group': 2})
     """
-    _, counts, row = counted(rows.with_columns(pl.lit(0).alias("\0")), classes, "\0", None)
+    _, counts, row = count_values(rows.with_columns(pl.lit(0).alias("\0")), classes, "\0", None)
     smallest = int(counts.argmin())
     return int(counts[smallest]), {name: rows[name][int(row[smallest])] for name in classes}

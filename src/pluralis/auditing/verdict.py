@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pluralis.display.objects import Columns, Shown
+from pluralis.display.objects import Columns, Shown, filled_in
 from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.form import told_by_plain_column
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class Finding(Shown):
     """One claim, what was measured for it, and where it is weakest.
 
     Parameters
@@ -36,7 +36,13 @@ class Finding:
 
     Examples
     --------
-    >>> print(Finding("P(disease | age) ≤ 1/3", holds=False, measured=0.5, promised=1 / 3, witness="group 7"))
+    >>> finding = Finding("P(disease | age) ≤ 1/3", holds=False, measured=0.5, promised=1 / 3, witness="group 7")
+    >>> finding
+    Finding: P(disease | age) ≤ 1/3, DOES NOT HOLD
+      promised  0.3333
+      measured  0.5
+      weakest   group 7
+    >>> print(finding)
     P(disease | age) ≤ 1/3: does not hold, measured 0.5 in group 7
     """
 
@@ -57,6 +63,17 @@ class Finding:
         if self.witness:
             text += f" in {self.witness}"
         return text + (f" ({self.note})" if self.note else "")
+
+    def _parts(self) -> Iterator[str | Columns]:
+        yield f"Finding: {self.claim}, {_standing(self)}"
+        top = None if self.top_share is None else f"{self.top_share:.1%}"
+        yield from filled_in({
+            "promised": _figure(self.promised),
+            "measured": _figure(self.measured),
+            "top share": top if self.top_value is None else f"{top}: {self.top_value}",
+            "weakest": self.witness,
+            "note": self.note,
+        })  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

@@ -88,9 +88,9 @@ def attack(
 
 def _explain(folder: Path, group: str, limit: int, as_json: bool) -> None:
     from pluralis.release.reading import read_release
-    from pluralis.report.explain_group import walk
+    from pluralis.report.explain_group import explanation_of
 
-    steps = walk(read_release(folder, limit=limit), group)
+    steps = explanation_of(read_release(folder, limit=limit), group)
     if as_json:
         print_json({"group": group, "steps": steps})
     else:

@@ -91,13 +91,13 @@ def _show_remarks(console: Terminal, explanation: Explanation, number: Mapping[R
         for line in lines:
             console.say("  {}", line, wrap=False)
 
-    def numbered(rules: Sequence[Rule]) -> str:
+    def rule_numbers(rules: Sequence[Rule]) -> str:
         numbers = [number[rule] for rule in rules if rule in number]
         return f"rule{'s' * (len(numbers) > 1)} {', '.join(numbers)}" if numbers else ""
 
     say("Known dependencies: both sides are published together; to protect the right one, the left one is protected", [
         f"{decides(known.dependency)}  ({'declared' if known.declared else 'found in the table'})  "
-        + (f"adds {added}" if (added := numbered(known.adds)) else "adds no rule")
+        + (f"adds {added}" if (added := rule_numbers(known.adds)) else "adds no rule")
         for known in explanation.dependencies
     ])  # fmt: skip
     say("Dependencies that matter to no rule", [decides(d) for d in explanation.unimportant])
@@ -106,7 +106,7 @@ def _show_remarks(console: Terminal, explanation: Explanation, number: Mapping[R
         f"{decides(d)}: rows agree on the left and differ on the right. Remove it." for d in explanation.contradicted
     ], "bold yellow")  # fmt: skip
     say("Cycles: method gd uses the split of uad here", [
-        f"{_names(cycle.attributes)}: {numbered(cycle.rules)}" for cycle in explanation.cycles
+        f"{_names(cycle.attributes)}: {rule_numbers(cycle.rules)}" for cycle in explanation.cycles
     ])  # fmt: skip
     say("Gaps: no rule speaks of whoever knows all of this; if somebody might, add them to adversaries", [
         f"{gap.attribute} from {{knows: [{_names(gap.knows)}]}}" for gap in explanation.gaps

@@ -70,7 +70,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Attacked:
-    """The best that an attack got, beside the best guess without the release."""
+    """The best that an attack got, beside the prior (the best guess without the release)."""
 
     attack: str
     question: str

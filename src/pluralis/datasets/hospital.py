@@ -72,7 +72,7 @@ PROCEDURES = {  # dollars it adds to the bill
 
 # How people arrive.
 BORN = {"newborn": 1}
-IN_LABOUR = {"urgent": 45, "elective": 35, "emergency": 15, "transfer": 5}
+IN_LABOR = {"urgent": 45, "elective": 35, "emergency": 15, "transfer": 5}
 SUDDEN = {"emergency": 72, "urgent": 20, "elective": 3, "transfer": 5}
 WORSENING = {"emergency": 45, "urgent": 38, "elective": 12, "transfer": 5}
 PLANNED = {"elective": 70, "urgent": 20, "emergency": 8, "transfer": 2}
@@ -110,9 +110,9 @@ DIAGNOSES = (
               {"ventilation": 35, "phototherapy": 35, "oxygen therapy": 30}),
     Diagnosis("bronchiolitis", "lung", "acute", 14, (0, 0, 4), 0.42, SUDDEN, 8_000,
               {"oxygen therapy": 50, "none": 35, "chest imaging": 15}),
-    Diagnosis("normal delivery", "pregnancy", "once", 66, (15, 28, 45), 1, IN_LABOUR, 6_000,
+    Diagnosis("normal delivery", "pregnancy", "once", 66, (15, 28, 45), 1, IN_LABOR, 6_000,
               {"vaginal delivery": 94, "none": 6}),
-    Diagnosis("difficult delivery", "pregnancy", "once", 38, (15, 31, 45), 1, IN_LABOUR, 9_000,
+    Diagnosis("difficult delivery", "pregnancy", "once", 38, (15, 31, 45), 1, IN_LABOR, 9_000,
               {"cesarean section": 78, "vaginal delivery": 22}),
     Diagnosis("pregnancy complication", "pregnancy", "acute", 13, (15, 27, 45), 1, WORSENING, 7_000,
               {"none": 75, "transfusion": 15, "antibiotic infusion": 10}),

@@ -7,7 +7,7 @@ shows nothing is escaped in both (`escaping`), and whatever is markup in HTML.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pluralis.display.escaping import html, printable, text_width
@@ -22,6 +22,13 @@ class Columns(NamedTuple):
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: Collection[int] = ()
+
+
+def filled_in(cells: Mapping[str, str | None]) -> Iterator[Columns]:
+    """Names beside what stands under them; those under which nothing stands are left out, and all if all are."""
+    rows = [(name, cell) for name, cell in cells.items() if cell]
+    if rows:
+        yield Columns(("", ""), rows)
 
 
 class Shown(ABC):

@@ -195,6 +195,8 @@ class AnalystRelease(Release):
         ------
         QueryError
             If it is not one SELECT, or DuckDB refuses it.
+        MissingExtra
+            If DuckDB is not installed.
 
         Examples
         --------
@@ -226,6 +228,10 @@ class AnalystRelease(Release):
         ------
         QueryError
             If the release does not hold an attribute.
+        OutputError
+            If the file is there already.
+        MissingExtra
+            If DuckDB is not installed.
 
         Examples
         --------

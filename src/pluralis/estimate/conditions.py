@@ -167,6 +167,11 @@ class col:  # noqa: N801, for it reads like a function: col("age") > 30
         Condition
             To be counted, or joined with others.
 
+        Raises
+        ------
+        TypeError
+            If an end is neither text nor a number.
+
         Examples
         --------
         >>> print(col("age").between(30, 40))
@@ -186,6 +191,11 @@ class col:  # noqa: N801, for it reads like a function: col("age") > 30
         -------
         Condition
             To be counted, or joined with others.
+
+        Raises
+        ------
+        TypeError
+            If it is one text instead of several values, or one of them is neither text nor a number.
 
         Examples
         --------

@@ -17,9 +17,9 @@ import polars as pl
 
 from pluralis.errors import QueryError, ReleaseError
 from pluralis.estimate.conditions import Condition
-from pluralis.estimate.label_distribution import Codes, Column, Spread, codes_and_column
+from pluralis.estimate.label_distribution import Codes, Column, LabelDistribution, codes_and_column
 from pluralis.estimate.result import Estimate, interval
-from pluralis.estimate.truth_table import Asked, Axis, Ints, asked_by, merge_equal
+from pluralis.estimate.truth_table import Axis, Ints, TruthTable, merge_equal, truth_table_of
 from pluralis.kernels.expect import (
     CERTAIN,
     HANDED_OUT,
@@ -31,7 +31,7 @@ from pluralis.kernels.expect import (
     share_of_groups,
     summed,
 )
-from pluralis.kernels.expect_any import FALSE, TRUE, expect_in_groups_any, expect_rows_any, spread_of_groups
+from pluralis.kernels.expect_any import FALSE, TRUE, distribution_of_groups, expect_in_groups_any, expect_rows_any
 from pluralis.kernels.order import stable_order
 from pluralis.release.manifest import ColumnInfo
 
@@ -132,7 +132,7 @@ def number_groups(rows: CodedColumns, group: pl.Series, entries: Sequence[pl.Ser
     return Groups(rows, of_row.astype(np.int32), known.size + int(group.null_count() > 0)), of_entries
 
 
-Source = tuple[int, Spread]  # a line of codes, and what its labels say
+Source = tuple[int, LabelDistribution]  # a line of codes, and what its labels say
 Sums = tuple[float, float, int, int]  # expected, variance, least, most
 
 
@@ -163,7 +163,7 @@ class Grouped:
         """How many rows pass a condition: expected, its variance, and what is certain: at least, at most."""
         if where is None:
             return self.count_of_rows, 0.0, self.count_of_rows, self.count_of_rows
-        asked = asked_by(where, self.infos)
+        asked = truth_table_of(where, self.infos)
         if asked.constant is not None:
             count = self.count_of_rows if asked.constant else 0
             return count, 0.0, count, count
@@ -187,9 +187,9 @@ class Grouped:
 
     # a box -----------------------------------------------------------------------------------------------------
 
-    def _in_box(self, box: Asked, own: Sequence[str], blocks: Sequence[Block], totals: Sequence[Block]) -> Sums:
+    def _in_box(self, box: TruthTable, own: Sequence[str], blocks: Sequence[Block], totals: Sequence[Block]) -> Sums:
         axes = {axis.attribute: axis for axis in box.axes}
-        sources = [(self.rows.line_of[name], _in_box(self.rows.columns[name].spread(axes[name]))) for name in own]
+        sources = [(self.rows.line_of[name], _in_box(self.rows.columns[name].distribution(axes[name]))) for name in own]
         group_values = [block.group_values(_picked_values(block.values, axes)) for block in blocks]
         each = [
             expect_in_groups(_picked(block.groups.codes, sources), block.groups.starts, values)
@@ -209,7 +209,7 @@ class Grouped:
 
     # any other condition -----------------------------------------------------------------------------------------
 
-    def _in_any(self, asked: Asked, own: Sequence[str], blocks: Sequence[Block], totals: Sequence[Block]) -> Sums:
+    def _in_any(self, asked: TruthTable, own: Sequence[str], blocks: Sequence[Block], totals: Sequence[Block]) -> Sums:
         if len(blocks) == 1:
             return _narrowed(*(self._any_with_block(asked, own, block) for block in (*blocks, *totals)))
         names = [[axis.attribute for axis in asked.axes if axis.attribute in block.values.columns] for block in blocks]
@@ -218,33 +218,37 @@ class Grouped:
         truth = ordered.truth.reshape(
             [*(axes[name].classes for name in own), *(_combinations(axes, part) for part in names)]
         )
-        sources = [(self.rows.line_of[name], self.rows.columns[name].spread(axes[name])) for name in own]
-        spreads = []
+        sources = [(self.rows.line_of[name], self.rows.columns[name].distribution(axes[name])) for name in own]
+        distributions = []
         for i, (block, part) in enumerate(zip(blocks, names, strict=True), len(own)):
             truth, fold = merge_equal(truth, i)
             _require_few(truth.shape[i])
-            spreads.append(Spread.empty(truth.shape[i], block.groups.count))
-            spread_of_groups(block.group_values(_picked_values(block.values, axes, part)), fold, *spreads[-1])
-        sums: Sums = expect_rows_any(self._beside(sources, blocks, spreads), self.count_of_rows, *_table(truth))
+            distributions.append(LabelDistribution.empty(truth.shape[i], block.groups.count))
+            distribution_of_groups(
+                block.group_values(_picked_values(block.values, axes, part)), fold, *distributions[-1]
+            )
+        sums: Sums = expect_rows_any(self._beside(sources, blocks, distributions), self.count_of_rows, *_table(truth))
         return sums
 
-    def _beside(self, sources: Sequence[Source], blocks: Sequence[Block], spreads: Sequence[Spread]) -> Picked:
+    def _beside(
+        self, sources: Sequence[Source], blocks: Sequence[Block], distributions: Sequence[LabelDistribution]
+    ) -> Picked:
         """What rows have of their own, and what their groups say as if they had it."""
         if not blocks:
             return _picked(self.rows.codes, sources)
         lines = [self.rows.codes[line] for line, _ in sources] + [block.groups.of_row for block in blocks]
-        every = [*(spread for _, spread in sources), *spreads]
+        every = [*(distribution for _, distribution in sources), *distributions]
         codes = np.array(lines, np.int32).reshape(len(lines), self.count_of_rows)
         return _picked(codes, list(enumerate(every)))
 
-    def _any_with_block(self, asked: Asked, own: Sequence[str], block: Block) -> Sums:
+    def _any_with_block(self, asked: TruthTable, own: Sequence[str], block: Block) -> Sums:
         names = [axis.attribute for axis in asked.axes if axis.attribute in block.values.columns]
         ordered = asked.ordered([*own, *names])
         axes = {axis.attribute: axis for axis in ordered.axes}
         truth = ordered.truth.reshape([*(axes[name].classes for name in own), _combinations(axes, names)])
         truth, fold = merge_equal(truth, len(own))
         _require_few(truth.shape[-1])
-        sources = [(self.rows.line_of[name], self.rows.columns[name].spread(axes[name])) for name in own]
+        sources = [(self.rows.line_of[name], self.rows.columns[name].distribution(axes[name])) for name in own]
         rows = _picked(block.groups.codes, sources)
         values = block.group_values(_picked_values(block.values, axes, names))
         tried = _masks(truth.shape[-1])
@@ -268,30 +272,30 @@ def _jointly(each: Sequence[tuple[float, float]], can: int) -> tuple[float, floa
     return sum(least for least, _ in each) - (len(each) - 1) * can, min(most for _, most in each)
 
 
-def _in_box(spread: Spread) -> Spread:
+def _in_box(distribution: LabelDistribution) -> LabelDistribution:
     """Odds and flags of class 0 of a box."""
-    inside, outside = spread.possible[:1], spread.possible[1:]
-    return Spread(spread.odds[:1], inside * (POSSIBLE + CERTAIN * (1 - outside)))
+    inside, outside = distribution.possible[:1], distribution.possible[1:]
+    return LabelDistribution(distribution.probability[:1], inside * (POSSIBLE + CERTAIN * (1 - outside)))
 
 
-def _shares_in_box(values: GroupValues) -> Spread:
+def _shares_in_box(values: GroupValues) -> LabelDistribution:
     groups = values.assignment.size
-    spread = Spread(np.empty((1, groups)), np.empty((1, groups), np.uint8))
-    share_of_groups(values, spread.odds[0], spread.possible[0])
-    return spread
+    distribution = LabelDistribution(np.empty((1, groups)), np.empty((1, groups), np.uint8))
+    share_of_groups(values, distribution.probability[0], distribution.possible[0])
+    return distribution
 
 
 def _picked(codes: npt.NDArray[np.int32], sources: Sequence[Source]) -> Picked:
     """Lines of codes with what their labels say, for a kernel."""
-    sizes = np.array([spread.odds.size for _, spread in sources], np.int64)
+    sizes = np.array([distribution.probability.size for _, distribution in sources], np.int64)
     return Picked(
         codes=codes,
         lines=np.array([line for line, _ in sources], np.int64),
         starts=np.cumsum(sizes) - sizes,
-        sizes=np.array([spread.odds.shape[1] for _, spread in sources], np.int64),
-        widths=np.array([spread.odds.shape[0] for _, spread in sources], np.int64),
-        odds=np.concatenate([np.empty(0), *(spread.odds.ravel() for _, spread in sources)]),
-        flags=np.concatenate([np.empty(0, np.uint8), *(spread.possible.ravel() for _, spread in sources)]),
+        sizes=np.array([distribution.probability.shape[1] for _, distribution in sources], np.int64),
+        widths=np.array([distribution.probability.shape[0] for _, distribution in sources], np.int64),
+        probability=np.concatenate([np.empty(0), *(distribution.probability.ravel() for _, distribution in sources)]),
+        flags=np.concatenate([np.empty(0, np.uint8), *(distribution.possible.ravel() for _, distribution in sources)]),
     )
 
 
@@ -299,8 +303,12 @@ def _picked_values(values: CodedColumns, axes: Mapping[str, Axis], names: Sequen
     """The lines of a block that a condition asks about: of a box, or, if named, in this order of any other."""
     if names is None:
         asked = [(line, name) for name, line in values.line_of.items() if name in axes]
-        return _picked(values.codes, [(line, _in_box(values.columns[name].spread(axes[name]))) for line, name in asked])
-    return _picked(values.codes, [(values.line_of[name], values.columns[name].spread(axes[name])) for name in names])
+        return _picked(
+            values.codes, [(line, _in_box(values.columns[name].distribution(axes[name]))) for line, name in asked]
+        )
+    return _picked(
+        values.codes, [(values.line_of[name], values.columns[name].distribution(axes[name])) for name in names]
+    )
 
 
 def _combinations(axes: Mapping[str, Axis], names: Sequence[str]) -> int:

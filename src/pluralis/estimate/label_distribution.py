@@ -23,7 +23,7 @@ import polars as pl
 from pluralis.errors import ReleaseError
 from pluralis.estimate.conditions import Value
 from pluralis.estimate.truth_table import Axis, Ints
-from pluralis.kernels.spread import spread_members, spread_real, spread_whole
+from pluralis.kernels.label_distribution import distribute_members, distribute_real, distribute_whole
 from pluralis.release.attributes import holds_bins, ordered_domain, texts_of
 from pluralis.release.manifest import ColumnInfo
 from pluralis.table.bands import Band
@@ -33,21 +33,21 @@ Codes = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
-class Spread(NamedTuple):
-    """odds[class, label], and whether a value under the label can be in the class at all."""
+class LabelDistribution(NamedTuple):
+    """probability[class, label], and whether a value under the label can be in the class at all."""
 
-    odds: npt.NDArray[np.float64]
+    probability: npt.NDArray[np.float64]
     possible: npt.NDArray[np.uint8]
 
     @classmethod
-    def empty(cls, classes: int, labels: int) -> Spread:
+    def empty(cls, classes: int, labels: int) -> LabelDistribution:
         return cls(np.zeros((classes, labels)), np.zeros((classes, labels), np.uint8))
 
 
 class Column(Protocol):
     """What the codes of a column stand for. A missing value, where there is one, has the last code."""
 
-    def spread(self, axis: Axis) -> Spread:
+    def distribution(self, axis: Axis) -> LabelDistribution:
         """The classes of the values behind each code."""
 
 
@@ -99,13 +99,13 @@ class Exact:
     size: int
     missing: bool
 
-    def spread(self, axis: Axis) -> Spread:
-        out = Spread.empty(axis.classes, self.size + self.missing)
+    def distribution(self, axis: Axis) -> LabelDistribution:
+        out = LabelDistribution.empty(axis.classes, self.size + self.missing)
         for begin, end, class_ in _stretches(self.values, self.size, axis):
-            out.odds[class_, begin:end] = 1.0
+            out.probability[class_, begin:end] = 1.0
         if self.missing:
-            out.odds[axis.class_of[-1], -1] = 1.0
-        np.not_equal(out.odds, 0.0, out=out.possible.view(np.bool_))
+            out.probability[axis.class_of[-1], -1] = 1.0
+        np.not_equal(out.probability, 0.0, out=out.possible.view(np.bool_))
         return out
 
 
@@ -140,13 +140,13 @@ class Intervals:
     open: npt.NDArray[np.bool_]
     missing: bool
 
-    def spread(self, axis: Axis) -> Spread:
+    def distribution(self, axis: Axis) -> LabelDistribution:
         size = self.low.size
-        out = Spread.empty(axis.classes, size + self.missing)
+        out = LabelDistribution.empty(axis.classes, size + self.missing)
         _fill(self.low, self.high, axis.named, axis.class_of[:-1], out)
         out.possible[axis.class_of[-1], :size] |= self.open
         if self.missing:
-            out.odds[axis.class_of[-1], -1] = out.possible[axis.class_of[-1], -1] = 1
+            out.probability[axis.class_of[-1], -1] = out.possible[axis.class_of[-1], -1] = 1
         return out
 
 
@@ -170,7 +170,7 @@ def _intervals(labels: pl.Series, info: ColumnInfo, missing: bool) -> Intervals:
     return Intervals(low, high, (labels == ALL).to_numpy().astype(np.bool_), missing)
 
 
-def _fill(low: Numbers, high: Numbers, named: Sequence[Value], class_of: Ints, out: Spread) -> None:
+def _fill(low: Numbers, high: Numbers, named: Sequence[Value], class_of: Ints, out: LabelDistribution) -> None:
     """The classes of numbers spread from low to high; `class_of` the places that the named numbers make."""
     if not low.size:
         return
@@ -178,9 +178,9 @@ def _fill(low: Numbers, high: Numbers, named: Sequence[Value], class_of: Ints, o
     begin, end, closed, classes = runs(low.min().item(), high.max().item(), named, class_of)
     first, last, of_run = np.array(begin, low.dtype), np.array(end, low.dtype), np.array(classes, np.int64)
     if low.dtype == np.int64:
-        spread_whole(low, high, first, last, of_run, out.odds, out.possible)
+        distribute_whole(low, high, first, last, of_run, out.probability, out.possible)
     else:
-        spread_real(low, high, first, last, np.array(closed), of_run, out.odds, out.possible)
+        distribute_real(low, high, first, last, np.array(closed), of_run, out.probability, out.possible)
 
 
 Runs = tuple[Sequence[float], Sequence[float], list[tuple[bool, bool]], list[int]]
@@ -229,15 +229,15 @@ class Members:
     members: Codes
     missing: bool
 
-    def spread(self, axis: Axis) -> Spread:
-        out = Spread.empty(axis.classes, self.starts.size - 1 + self.missing)
+    def distribution(self, axis: Axis) -> LabelDistribution:
+        out = LabelDistribution.empty(axis.classes, self.starts.size - 1 + self.missing)
         class_of = np.empty(len(self.values) + 1, np.int64)
         for begin, end, class_ in _stretches(self.values, len(self.values), axis):
             class_of[begin:end] = class_
         class_of[-1] = axis.class_of[-1]
-        spread_members(self.starts, self.members, class_of, out.odds, out.possible)
+        distribute_members(self.starts, self.members, class_of, out.probability, out.possible)
         if self.missing:
-            out.odds[class_of[-1], -1] = out.possible[class_of[-1], -1] = 1
+            out.probability[class_of[-1], -1] = out.possible[class_of[-1], -1] = 1
         return out
 
 
@@ -278,17 +278,19 @@ class Ordered:
         """What the codes stand for, where each is a single value."""
         return tuple(self.domain.values[place] for place in self.low.tolist())
 
-    def spread(self, axis: Axis) -> Spread:
-        of_value = _spread_of_bands(self.domain, axis) if axis.lines else _spread_of_names(self.domain, axis)
-        out = Spread.empty(axis.classes, self.low.size + self.missing)
+    def distribution(self, axis: Axis) -> LabelDistribution:
+        of_value = (
+            _distribution_of_bands(self.domain, axis) if axis.lines else _distribution_of_names(self.domain, axis)
+        )
+        out = LabelDistribution.empty(axis.classes, self.low.size + self.missing)
         missing = int(axis.class_of.reshape(-1, axis.class_of.shape[-1])[0, -1])
         sizes = (self.high - self.low + 1 + self.open).astype(np.float64)
-        out.odds[:, : self.low.size] = self._sums(of_value.odds) / sizes
+        out.probability[:, : self.low.size] = self._sums(of_value.probability) / sizes
         out.possible[:, : self.low.size] = self._sums(of_value.possible) > 0.5
-        out.odds[missing, : self.low.size] += self.open / sizes
+        out.probability[missing, : self.low.size] += self.open / sizes
         out.possible[missing, : self.low.size] |= self.open
         if self.missing:
-            out.odds[missing, -1] = out.possible[missing, -1] = 1
+            out.probability[missing, -1] = out.possible[missing, -1] = 1
         return out
 
     def _sums(self, of_value: npt.NDArray) -> npt.NDArray[np.float64]:
@@ -311,27 +313,27 @@ def _ordered(labels: pl.Series, info: ColumnInfo, domain: OrderedDomain, missing
     return Ordered(domain, low, high, everything, missing)
 
 
-def _spread_of_names(domain: OrderedDomain, axis: Axis) -> Spread:
+def _distribution_of_names(domain: OrderedDomain, axis: Axis) -> LabelDistribution:
     """The class of each ordered value, where it is asked about by name."""
-    out = Spread.empty(axis.classes, len(domain.values))
+    out = LabelDistribution.empty(axis.classes, len(domain.values))
     place = {value: 2 * i + 1 for i, value in enumerate(axis.named)}
     for i, value in enumerate(domain.values):
         class_ = axis.class_of[place.get(value, 2 * bisect_left(axis.named, value))]
-        out.odds[class_, i] = out.possible[class_, i] = 1
+        out.probability[class_, i] = out.possible[class_, i] = 1
     return out
 
 
-def _spread_of_bands(domain: OrderedDomain, axis: Axis) -> Spread:
+def _distribution_of_bands(domain: OrderedDomain, axis: Axis) -> LabelDistribution:
     """How much of each band is in each class, where numbers are asked about."""
     assert domain.bands is not None
-    out = Spread.empty(axis.classes, len(domain.values))
+    out = LabelDistribution.empty(axis.classes, len(domain.values))
     ends = [end for band in domain.bands for end in (band.low, band.high) if math.isfinite(end)]
     whole = all(float(end).is_integer() for end in ends)
     line_of = {label: i for i, label in enumerate(axis.lines)}
     for i, (value, band) in enumerate(zip(domain.values, domain.bands, strict=True)):
         classes = axis.class_of[line_of[value], :-1]
         shares, possible = _parts(band, [float(number) for number in axis.named], whole)
-        np.add.at(out.odds[:, i], classes, shares)
+        np.add.at(out.probability[:, i], classes, shares)
         np.maximum.at(out.possible[:, i], classes, possible.astype(np.uint8))
     return out
 
@@ -379,10 +381,10 @@ class Bins:
     low: Numbers
     high: Numbers
 
-    def spread(self, axis: Axis) -> Spread:
-        out = Spread.empty(axis.classes, self.low.size)
+    def distribution(self, axis: Axis) -> LabelDistribution:
+        out = LabelDistribution.empty(axis.classes, self.low.size)
         for i, line in enumerate(self.line):
-            one = Spread(out.odds[:, i : i + 1], out.possible[:, i : i + 1])
+            one = LabelDistribution(out.probability[:, i : i + 1], out.possible[:, i : i + 1])
             _fill(self.low[i : i + 1], self.high[i : i + 1], axis.named, axis.class_of[line, :-1], one)
         return out
 

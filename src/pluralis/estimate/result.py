@@ -50,6 +50,8 @@ class Estimate(Shown):
     Estimate(value=113.2, low=96.0, high=130.4, confidence=0.95, basis='uniform-within-group')
     >>> print(estimate)
     113.2 (95% interval 96.0 to 130.4; uniform-within-group)
+    >>> round(estimate.relative_margin, 2)
+    0.15
     """
 
     value: float
@@ -62,8 +64,8 @@ class Estimate(Shown):
     variance: float = 0.0
 
     @property
-    def share(self) -> float:
-        """The half-width of the interval, as a share of the value."""
+    def relative_margin(self) -> float:
+        """The half-width of the interval, as a share of the value; infinite where that is 0."""
         return (self.high - self.low) / 2 / self.value if self.value else float("inf")
 
     def to_dict(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 OWN = "pluralis"  # what columns of this module's own begin with; attributes may be called anything else
-N, SHARE, GROUP = f"{OWN} n", f"{OWN} share", f"{OWN} group"
+N, SHARE, GROUP_CODE = f"{OWN} n", f"{OWN} share", f"{OWN} group"
 
 
 class Join(NamedTuple):
@@ -131,7 +131,7 @@ def _joined(release: Release, columns: Sequence[str]) -> tuple[pl.DataFrame, lis
         group = f"{OWN} group {i}"
         codes[group] = pl.Series(block.groups.of_row)
         asked = [name for name in block.values.columns if name in sensitive]
-        joins.append(Join(f"pluralis_block_{i}", _shares(block, asked).rename({GROUP: group}), group))
+        joins.append(Join(f"pluralis_block_{i}", _shares(block, asked).rename({GROUP_CODE: group}), group))
         joins += [Join(_labels(name), _values(name, block.values.columns[name]), name, name) for name in asked]
     return _rows_by_codes(codes, estimator.count_of_rows), joins
 
@@ -226,10 +226,10 @@ def _shares(block: Block, names: Sequence[str]) -> pl.DataFrame:
     groups = np.repeat(np.arange(block.starts.size - 1, dtype=np.int32), np.diff(block.starts))
     values: CodedColumns = block.values
     frame = pl.DataFrame(
-        {GROUP: groups, **{name: values.codes[values.line_of[name]] for name in names}, N: block.counts}
+        {GROUP_CODE: groups, **{name: values.codes[values.line_of[name]] for name in names}, N: block.counts}
     )
-    counted = frame.group_by(GROUP, *names).agg(pl.col(N).sum())
-    return counted.select(GROUP, *names, (pl.col(N) / pl.col(N).sum().over(GROUP)).alias(SHARE))
+    counted = frame.group_by(GROUP_CODE, *names).agg(pl.col(N).sum())
+    return counted.select(GROUP_CODE, *names, (pl.col(N) / pl.col(N).sum().over(GROUP_CODE)).alias(SHARE))
 
 
 def _values(name: str, column: Column) -> pl.DataFrame:

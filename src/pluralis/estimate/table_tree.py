@@ -97,7 +97,7 @@ class Link:
     shared: tuple[str, ...]
 
     @cached_property
-    def _numbered(self) -> tuple[Codes, int]:
+    def _classes_of_lines(self) -> tuple[Codes, int]:
         both = [np.concatenate([self.left.codes[name], self.right.codes[name]]) for name in self.shared]
         return agreeing(both)
 
@@ -108,11 +108,11 @@ class Link:
 
     @property
     def count(self) -> int:
-        return self._numbered[1]
+        return self._classes_of_lines[1]
 
     def classes(self, node: Node) -> Codes:
         """The class of each line of one of the two."""
-        lines = self._numbered[0]
+        lines = self._classes_of_lines[0]
         return lines[: self.left.lines] if node is self.left else lines[self.left.lines :]
 
     @cached_property

@@ -53,7 +53,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TruthTable:
     """What a condition asks: its attributes in classes, and the combinations of classes of which it is true."""
 
     axes: tuple[Axis, ...]
@@ -64,7 +64,7 @@ class Asked:
         """Whether it is true, or false, of every row."""
         return bool(self.truth) if not self.axes else None
 
-    def box(self) -> Asked | None:
+    def box(self) -> TruthTable | None:
         """The same with class 0 of each attribute as the only combination that is true, if it is so simple."""
         inside = [self.truth.any(axis=tuple(j for j in range(len(self.axes)) if j != i)) for i in range(len(self.axes))]
         product: Flags = np.array(True)
@@ -78,21 +78,21 @@ class Asked:
         )
         truth = np.zeros((2,) * len(axes), np.bool_)
         truth[(0,) * len(axes)] = True
-        return Asked(axes, truth)
+        return TruthTable(axes, truth)
 
-    def ordered(self, names: Sequence[str]) -> Asked:
+    def ordered(self, names: Sequence[str]) -> TruthTable:
         """The same with its attributes in this order."""
         place = {axis.attribute: i for i, axis in enumerate(self.axes)}
         order = [place[name] for name in names]
-        return Asked(tuple(self.axes[i] for i in order), self.truth.transpose(order))
+        return TruthTable(tuple(self.axes[i] for i in order), self.truth.transpose(order))
 
 
-def asked_by(condition: Condition, infos: Mapping[str, ColumnInfo]) -> Asked:
+def truth_table_of(condition: Condition, infos: Mapping[str, ColumnInfo]) -> TruthTable:
     """The classes that a condition tells apart.
 
     >>> from pluralis.estimate.conditions import col
     >>> age = ColumnInfo(name="age", role="quasi", type="number", domain=(0, 99))
-    >>> asked = asked_by(col("age").between(30, 40) & (col("age") != 35), {"age": age})
+    >>> asked = truth_table_of(col("age").between(30, 40) & (col("age") != 35), {"age": age})
     >>> asked.axes[0].named, asked.axes[0].class_of.tolist(), asked.truth.tolist()
     ((30, 35, 40), [0, 1, 1, 0, 1, 1, 0, 0], [False, True])
     """
@@ -205,14 +205,14 @@ def _all(parts: Sequence[Truth]) -> Truth:
     return Truth(true, false)
 
 
-def _merged(axes: Sequence[Axis], truth: Flags) -> Asked:
+def _merged(axes: Sequence[Axis], truth: Flags) -> TruthTable:
     """Classes that the condition does not tell apart as one; attributes with one class left out."""
     kept = []
     for i, axis in enumerate(axes):
         truth, merged = merge_equal(truth, i)
         if truth.shape[i] > 1:
             kept.append(replace(axis, class_of=merged[axis.class_of], classes=truth.shape[i]))
-    return Asked(tuple(kept), truth.reshape([axis.classes for axis in kept]))
+    return TruthTable(tuple(kept), truth.reshape([axis.classes for axis in kept]))
 
 
 def merge_equal(truth: Flags, axis: int) -> tuple[Flags, Ints]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pluralis.kernels.classes import refined
 from pluralis.kernels.dependencies import agrees, could_be_chance
@@ -34,6 +35,18 @@ class CodedColumn(NamedTuple):
     name: str
     codes: Codes
     size: int
+
+    @classmethod
+    def from_series(cls, series: pl.Series) -> CodedColumn:
+        """Equal values get equal codes; a missing value is one more.
+
+        >>> column = CodedColumn.from_series(pl.Series("zip", ["10", None, "10"]))
+        >>> bool(column.codes[0] == column.codes[2] != column.codes[1]), column.size
+        (True, 2)
+        """
+        values = series.unique()
+        codes = series.replace_strict(values, pl.int_range(values.len(), eager=True), return_dtype=pl.Int32)
+        return cls(series.name, codes.to_numpy(), values.len())
 
 
 class RowClasses(NamedTuple):

@@ -29,7 +29,7 @@ class PendingColumn(NamedTuple):
     @classmethod
     def from_column(cls, column: Column, rows: Rows) -> PendingColumn:
         """The values of some rows, as they are."""
-        return cls(column.coded, column.codes[rows])
+        return cls(column.dictionary, column.codes[rows])
 
 
 class Grouped(NamedTuple):

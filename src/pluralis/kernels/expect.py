@@ -33,7 +33,7 @@ class Picked(NamedTuple):
     starts: npt.NDArray[np.int64]
     sizes: npt.NDArray[np.int64]
     widths: npt.NDArray[np.int64]
-    odds: npt.NDArray[np.float64]
+    probability: npt.NDArray[np.float64]
     flags: npt.NDArray[np.uint8]
 
 
@@ -65,7 +65,7 @@ def _chance(picked, row, flags):
         return 1.0 if flags else 0.0
     chance = 1.0
     for k in range(picked.lines.size):
-        chance *= picked.odds[picked.starts[k] + picked.codes[picked.lines[k], row]]
+        chance *= picked.probability[picked.starts[k] + picked.codes[picked.lines[k], row]]
     return chance
 
 
@@ -112,7 +112,7 @@ def expect_in_groups(rows, starts, group_values):
 
     Rows stand group by group. If a row is in with chance a and a value with chance b, a pair is with M = ab. For values
     that are handed out at random the variance is the mean of M (1 - M) over pairs, n times, and the sum of squares of
-    M, centred by rows and by values, / (n - 1).
+    M, centered by rows and by values, / (n - 1).
     """
     row_flags, value_flags = _flags(rows, starts[-1]), _flags(group_values.values, group_values.starts[-1])
     expected, variance, least, most = 0.0, 0.0, 0.0, 0.0
@@ -156,12 +156,12 @@ def expect_in_groups(rows, starts, group_values):
 
 
 @njit(cache=True)
-def share_of_groups(group_values, odds, flags):
+def share_of_groups(group_values, probability, flags):
     """How likely a row of each group holds a value in the box, and whether it can and must."""
     of_values = _flags(group_values.values, group_values.starts[-1])
     for group in range(group_values.starts.size - 1):
         total, b, _, certain, possible = _summed(group_values, group, of_values)
-        odds[group] = b / total if total > 0.0 else 0.0
+        probability[group] = b / total if total > 0.0 else 0.0
         if group_values.assignment[group] == UNKNOWN or total == 0.0:
             flags[group] = POSSIBLE
         else:

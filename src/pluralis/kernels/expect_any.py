@@ -28,10 +28,10 @@ def _contract(picked, row, truth, bits, chance, seen):
                 place = start + c * picked.sizes[k]
                 cell = c * size + j
                 if k == 0:
-                    total += picked.odds[place] * truth[cell]
+                    total += picked.probability[place] * truth[cell]
                     outcomes |= bits[cell] if picked.flags[place] else 0
                 else:
-                    total += picked.odds[place] * chance[cell]
+                    total += picked.probability[place] * chance[cell]
                     outcomes |= seen[cell] if picked.flags[place] else 0
             chance[j] = total
             seen[j] = outcomes
@@ -55,7 +55,7 @@ def expect_rows_any(rows, count, truth, bits):
 
 
 @njit(cache=True, inline="always")
-def _spread(values, entry, fold, chance):
+def _distribution(values, entry, fold, chance):
     """How likely a value is in each class of its combinations, and a mask of those that it can be in."""
     chance[:] = 0.0
     mask = np.int64(0)
@@ -65,7 +65,7 @@ def _spread(values, entry, fold, chance):
             c = rest % values.widths[k]
             rest //= values.widths[k]
             place = values.starts[k] + values.codes[values.lines[k], entry] + c * values.sizes[k]
-            likely *= values.odds[place]
+            likely *= values.probability[place]
             can = can and values.flags[place] != 0
         chance[fold[cell]] += likely
         if can:
@@ -74,21 +74,21 @@ def _spread(values, entry, fold, chance):
 
 
 @njit(cache=True)
-def spread_of_groups(group_values, fold, odds, flags):
-    """How likely a row of each group holds a value of each class (odds[class, group]), and whether it can."""
-    chance = np.empty(odds.shape[0])
+def distribution_of_groups(group_values, fold, probability, flags):
+    """How likely a row of each group holds a value of each class (probability[class, group]), and whether it can."""
+    chance = np.empty(probability.shape[0])
     for group in range(group_values.starts.size - 1):
         total = 0.0
         for entry in range(group_values.starts[group], group_values.starts[group + 1]):
             count = group_values.counts[entry]
             if count > 0.0:
-                mask = _spread(group_values.values, entry, fold, chance)
+                mask = _distribution(group_values.values, entry, fold, chance)
                 total += count
                 for s in range(chance.size):
-                    odds[s, group] += count * chance[s]
+                    probability[s, group] += count * chance[s]
                     flags[s, group] |= (mask >> s) & 1
         for s in range(chance.size):
-            odds[s, group] /= total if total > 0.0 else 1.0
+            probability[s, group] /= total if total > 0.0 else 1.0
             if group_values.assignment[group] == UNKNOWN or total == 0.0:
                 flags[s, group] = 1
 
@@ -119,7 +119,7 @@ def expect_in_groups_any(rows, starts, group_values, fold, truth, bits, tried):
             count = group_values.counts[entry]
             if count == 0.0:
                 continue
-            mask = _spread(group_values.values, entry, fold, v)
+            mask = _distribution(group_values.values, entry, fold, v)
             present |= mask
             total += count
             for s in range(classes):

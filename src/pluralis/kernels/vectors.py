@@ -24,7 +24,7 @@ LEAF = 8
 MIXED = -1  # vectors below a node differ in this attribute
 NOBODY = np.iinfo(np.int64).max
 FORBIDDEN = np.int64(1) << 40
-NEW, HELD, FULL = 0, 1, 2  # what a group has of a value: nothing, some rows, as many as it should have
+NEW, SOME, FULL = 0, 1, 2  # what a group has of a value: nothing, some rows, as many as it should have
 LACKED = 1 << 20  # a value that is lacking, in values that are too many
 
 
@@ -55,7 +55,7 @@ class Composition(NamedTuple):
     The values of all attributes stand one after the other: those of attribute a from offset[a] on.
     """
 
-    state: np.ndarray  # int64[value]: NEW, HELD or FULL; and one more, a bucket of which no row can be taken
+    state: np.ndarray  # int64[value]: NEW, SOME or FULL; and one more, a bucket of which no row can be taken
     times: np.ndarray  # int64[value]: the rows that hold it, unless it is NEW
     common: np.ndarray  # bool[value]: l_i of these are enough
     offset: np.ndarray  # int64[attribute]
@@ -227,7 +227,7 @@ def empty_composition(sizes, ls, common):
     """A group without rows, of attributes with so many values; no value should fill more than 1/l_i of its l rows."""
     attributes, values = len(sizes), sum(sizes)
     return Composition(
-        state=np.append(np.full(values, NEW, np.int64), HELD),
+        state=np.append(np.full(values, NEW, np.int64), SOME),
         times=np.zeros(values, np.int64),
         common=common,
         offset=np.cumsum([0, *sizes[:-1]]),
@@ -271,7 +271,7 @@ def add_values(composition, values):
             composition.times[value] = 0
             composition.values[a] += 1
             composition.enough[a] += composition.common[value]
-            composition.state[value] = HELD
+            composition.state[value] = SOME
         composition.times[value] += 1
         if composition.times[value] == composition.most[a]:
             composition.state[value] = FULL
@@ -283,9 +283,9 @@ def add_values(composition, values):
 def _set_costs(composition, a):
     """What each state of a value costs, after the group has changed."""
     again = FORBIDDEN if a == 0 else max(composition.ls[a] - composition.values[a], 0)
-    composition.lack[a, HELD] = composition.lack[a, FULL] = again
+    composition.lack[a, SOME] = composition.lack[a, FULL] = again
     composition.price[a, NEW] = composition.enough[a] >= composition.ls[a]
-    composition.price[a, HELD], composition.price[a, FULL] = LACKED * again, LACKED * again + 1
+    composition.price[a, SOME], composition.price[a, FULL] = LACKED * again, LACKED * again + 1
 
 
 @njit(cache=True)

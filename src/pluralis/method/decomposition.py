@@ -52,7 +52,7 @@ Rows = npt.NDArray[np.int64]
 People = npt.NDArray[np.int32]
 
 
-class Asked(NamedTuple):
+class ProtectedAttributes(NamedTuple):
     """The sensitive attributes, the primary one first, and how many values each set must hold."""
 
     columns: tuple[Column, ...]
@@ -89,25 +89,25 @@ class Decomposition(Method):
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
         require_sensitive(table, self.name)
         refuse_k(policy, self.name)
-        asked = self._asked(table, policy)
+        protected = self._protected(table, policy)
         kept = require_eligible(table, policy, draw)
         with stage("forming groups"):
             order = kept[draw.permutation(kept.size, "rows")]
-            vectors = vectors_of(asked, order)
-            group_of = self.grouped(vectors, asked, draw)
+            vectors = vectors_of(protected, order)
+            group_of = self.grouped(vectors, protected, draw)
             person = np.empty(0, np.int32) if table.person is None else table.person[order]
             if person.size:
-                group_of = keep_apart(person, vectors.alike, group_of, int(asked.ls[0]))
+                group_of = keep_apart(person, vectors.alike, group_of, int(protected.ls[0]))
                 placed = int((group_of != SUPPRESSED).sum())
                 require_allowance(table.rows - placed, table.rows, policy, FEWER)
         with stage("adding values"):
-            sets = Sets(vectors, asked, person, group_of)
+            sets = Sets(vectors, protected, person, group_of)
             self._make_linkable(sets, table.rows, policy.publish.suppress)
             added = sets.added(draw)
-        _require_exact(sets.group_of, asked, policy)
-        return self._plan(table.rows, order, asked, sets, added)
+        _require_exact(sets.group_of, protected, policy)
+        return self._plan(table.rows, order, protected, sets, added)
 
-    def _asked(self, table: Table, policy: Policy) -> Asked:
+    def _protected(self, table: Table, policy: Policy) -> ProtectedAttributes:
         """The attributes in the order of their vectors: the primary one, then those of fewest values."""
         names = [column.name for column in table.sensitive]
         if self.primary is not None and self.primary not in names:
@@ -119,7 +119,9 @@ class Decomposition(Method):
         ordered = sorted(names, key=lambda name: (name != first, table[name].size, name))
         for name in ordered:
             _refuse(table[name], policy, primary=name == first)
-        return Asked(tuple(table[name] for name in ordered), np.array([policy.l(name) for name in ordered], np.int64))
+        return ProtectedAttributes(
+            tuple(table[name] for name in ordered), np.array([policy.l(name) for name in ordered], np.int64)
+        )
 
     def _first(self, policy: Policy) -> str:
         """The primary attribute."""
@@ -132,10 +134,10 @@ class Decomposition(Method):
         promised = {name for known, name in policy.promises if name != first or known & sensitive}
         return sorted(name for name in promised if policy.columns[name].model != "distinct")
 
-    def grouped(self, vectors: Vectors, asked: Asked, draw: Draw) -> Rows:
+    def grouped(self, vectors: Vectors, protected: ProtectedAttributes, draw: Draw) -> Rows:
         """The group of every row, whoever it is."""
-        l, rows = int(asked.ls[0]), vectors.alike.rows.size
-        composition = empty_composition(asked.sizes, asked.ls, common_values(vectors, asked))
+        l, rows = int(protected.ls[0]), vectors.alike.rows.size
+        composition = empty_composition(protected.sizes, protected.ls, common_values(vectors, protected))
         if self.variant == "paper":
             buckets = np.diff(vectors.alike.starts[vectors.alike.first])
             schedule = resorted_schedule(buckets, l)
@@ -162,7 +164,7 @@ class Decomposition(Method):
                 share = np.ceil(1000 * suppressed / rows) / 1000
                 raise Infeasible(why + (f" Or allow suppress: {share:g}." if share < 1 else ""))
 
-    def _plan(self, rows: int, order: Rows, asked: Asked, sets: Sets, added: dict[str, Rows]) -> Plan:
+    def _plan(self, rows: int, order: Rows, protected: ProtectedAttributes, sets: Sets, added: dict[str, Rows]) -> Plan:
         """The plan in which groups are numbered without gaps."""
         alive = np.bincount(sets.group_of[sets.group_of != SUPPRESSED], minlength=sets.groups.size.size) > 0
         number = np.append(np.cumsum(alive) - 1, SUPPRESSED)
@@ -172,21 +174,21 @@ class Decomposition(Method):
         return DecomposedPlan(
             group_of=group_of,
             added={name: np.stack([number[pairs[:, 0]], pairs[:, 1]], axis=1) for name, pairs in added.items()},
-            primary=asked.columns[0].name,
+            primary=protected.columns[0].name,
             sensitive_table="joint" if joint else self.sensitive_table,
-            notes=tuple(_notes(asked, sets, added)),
+            notes=tuple(_notes(protected, sets, added)),
         )
 
 
-def vectors_of(asked: Asked, order: Rows) -> Vectors:
+def vectors_of(protected: ProtectedAttributes, order: Rows) -> Vectors:
     """The rows in drawn order, by the sensitive values they hold."""
-    codes = [column.codes for column in asked.columns]
+    codes = [column.codes for column in protected.columns]
     if order.size < codes[0].size:
-        kinds, values = kinds_of([code[order] for code in codes], asked.sizes)
+        kinds, values = kinds_of([code[order] for code in codes], protected.sizes)
     else:
-        kinds, values = kinds_of(codes, asked.sizes)
+        kinds, values = kinds_of(codes, protected.sizes)
         kinds = kinds[order]
-    vectors: Vectors = waiting(kinds, values, asked.sizes[0])
+    vectors: Vectors = waiting(kinds, values, protected.sizes[0])
     return vectors
 
 
@@ -195,45 +197,47 @@ def rows_near(rows: int) -> int:
     return max(128, min(4096, 2**26 // max(rows, 1)))
 
 
-def common_values(vectors: Vectors, asked: Asked) -> npt.NDArray[np.bool_]:
+def common_values(vectors: Vectors, protected: ProtectedAttributes) -> npt.NDArray[np.bool_]:
     """Whether a value stands in twice as many rows as a group has: l_i of these leave each other in doubt."""
     rows = np.diff(vectors.alike.starts)
-    counts = [np.bincount(vectors.values[:, a], rows, size) for a, size in enumerate(asked.sizes)]
-    common: npt.NDArray[np.bool_] = np.concatenate(counts) >= 2 * asked.ls[0]
+    counts = [np.bincount(vectors.values[:, a], rows, size) for a, size in enumerate(protected.sizes)]
+    common: npt.NDArray[np.bool_] = np.concatenate(counts) >= 2 * protected.ls[0]
     return common
 
 
 class Sets:
     """The groups, what their sets hold, and what they could hold."""
 
-    def __init__(self, vectors: Vectors, asked: Asked, person: People, group_of: Rows) -> None:
+    def __init__(self, vectors: Vectors, protected: ProtectedAttributes, person: People, group_of: Rows) -> None:
         self.values = vectors.values
         self.kind_of = vectors.alike.kind_of
-        self.asked = asked
+        self.protected = protected
         self.person = person
         self.group_of = group_of
         self.merged = self.suppressed = 0
         self.groups: Groups = chains(group_of, int(group_of.max(initial=SUPPRESSED)) + 1)
-        self.marks = marks_for(asked.sizes, int(person.max(initial=-1)) + 1, group_of.size)
+        self.marks = marks_for(protected.sizes, int(person.max(initial=-1)) + 1, group_of.size)
         self._look()
 
     def _look(self) -> None:
         """Count the values that groups hold, and, where some hold too few, find what is linkable."""
         distinct = count_distinct(self.values, self.kind_of, self.groups, self.marks)
-        self.missing = np.where(self.groups.size[:, None] > 0, np.maximum(self.asked.ls - distinct, 0), 0)
+        self.missing = np.where(self.groups.size[:, None] > 0, np.maximum(self.protected.ls - distinct, 0), 0)
         self.missing[:, 0] = 0
         if self.missing.any():
             counts = np.bincount(self.kind_of[self.group_of != SUPPRESSED], minlength=self.values.shape[0])
-            self.links = links_of(self.values, counts, self.asked.sizes)
+            self.links = links_of(self.values, counts, self.protected.sizes)
 
     def stuck(self) -> Rows:
         """The groups that cannot be given enough values of some attribute."""
-        stuck = [short[self._linkable(a, short) < self.asked.ls[a]] for a, short in self._short()]
+        stuck = [short[self._linkable(a, short) < self.protected.ls[a]] for a, short in self._short()]
         return np.unique(np.concatenate([np.empty(0, np.int64), *stuck]))
 
     def _short(self) -> list[tuple[int, Rows]]:
         """(attribute, groups that hold too few values of it)."""
-        return [(a, short) for a in range(1, self.asked.ls.size) if (short := np.flatnonzero(self.missing[:, a])).size]
+        return [
+            (a, short) for a in range(1, self.protected.ls.size) if (short := np.flatnonzero(self.missing[:, a])).size
+        ]
 
     def _linkable(self, attribute: int, groups: Rows) -> Rows:
         counts: Rows = linkable_to(self.values, self.kind_of, self.groups, self.marks, attribute, self.links, groups)
@@ -246,7 +250,15 @@ class Sets:
             if self.groups.size[group] == 0:
                 continue  # merged with one before it
             other, looks = best_neighbor(
-                self.values, self.kind_of, self.person, self.groups, self.marks, self.asked.ls, self.links, group, looks
+                self.values,
+                self.kind_of,
+                self.person,
+                self.groups,
+                self.marks,
+                self.protected.ls,
+                self.links,
+                group,
+                looks,
             )
             if other >= 0:
                 merge(self.groups, group, other, self.group_of)
@@ -262,7 +274,7 @@ class Sets:
         """Per attribute the (group, code) pairs that complete the sets, in order."""
         added = {}
         for a, short in self._short():
-            name, needed = self.asked.columns[a].name, self.missing[short, a]
+            name, needed = self.protected.columns[a].name, self.missing[short, a]
             words = draw.words(int(needed.sum()), f"added {name}")
             pairs = draw_added(self.values, self.kind_of, self.groups, self.marks, a, self.links, short, needed, words)
             added[name] = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
@@ -270,12 +282,12 @@ class Sets:
 
     def why(self, group: int) -> str:
         """Why a group cannot be completed, and what would help."""
-        primary = self.asked.columns[0]
+        primary = self.protected.columns[0]
         rows = np.flatnonzero(self.group_of == group)
         shown = ", ".join(repr(primary.text(code)) for code in np.unique(self.values[self.kind_of[rows], 0])[:5])
         linkable = {a: int(self._linkable(a, np.array([group]))[0]) for a, short in self._short() if group in short}
-        a = min(linkable, key=lambda a: linkable[a] - self.asked.ls[a])
-        name, l = self.asked.columns[a].name, int(self.asked.ls[a])
+        a = min(linkable, key=lambda a: linkable[a] - self.protected.ls[a])
+        name, l = self.protected.columns[a].name, int(self.protected.ls[a])
         best = f"Set l: {linkable[a]} for {name!r}" if linkable[a] >= 2 else f"Do not publish {name!r}"
         return (
             f"{name!r} cannot have {l} values in every group: beside {primary.name} {shown} the table holds "
@@ -305,9 +317,9 @@ def _refuse(column: Column, policy: Policy, primary: bool) -> None:
         )
 
 
-def _require_exact(group_of: Rows, asked: Asked, policy: Policy) -> None:
+def _require_exact(group_of: Rows, protected: ProtectedAttributes, policy: Policy) -> None:
     """Refuse groups that hold more values than unique-distinct allows."""
-    name, l = asked.columns[0].name, int(asked.ls[0])
+    name, l = protected.columns[0].name, int(protected.ls[0])
     largest = int(np.bincount(group_of[group_of != SUPPRESSED]).max(initial=0))
     if policy.columns[name].model == "unique-distinct" and largest > l + 1:
         raise Infeasible(
@@ -316,14 +328,14 @@ def _require_exact(group_of: Rows, asked: Asked, policy: Policy) -> None:
         )
 
 
-def _notes(asked: Asked, sets: Sets, added: dict[str, Rows]) -> list[str]:
+def _notes(protected: ProtectedAttributes, sets: Sets, added: dict[str, Rows]) -> list[str]:
     """What was done to the sets, for the publisher."""
-    first = asked.columns[0].name
+    first = protected.columns[0].name
     notes = []
-    for column, l in zip(asked.columns[1:], asked.ls[1:], strict=True):
-        if l > asked.ls[0]:
+    for column, l in zip(protected.columns[1:], protected.ls[1:], strict=True):
+        if l > protected.ls[0]:
             notes.append(f"l of {column.name} is above that of {first}, the primary attribute: values must be added.")
-    for column, l in zip(asked.columns[1:], asked.ls[1:], strict=True):
+    for column, l in zip(protected.columns[1:], protected.ls[1:], strict=True):
         if column.name in added:
             count = added[column.name].shape[0]
             notes.append(

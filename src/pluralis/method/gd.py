@@ -83,10 +83,10 @@ def starts(schema: Schema) -> list[list[Subtable]]:
     order = _known_last(schema.arrows)
     if order is not None:
         return [mended(schema, order)]
-    return [split(schema.whole, schema.arrows), apart(schema)]
+    return [split(schema.whole, schema.arrows), separate_tables(schema)]
 
 
-def apart(schema: Schema) -> list[Subtable]:
+def separate_tables(schema: Schema) -> list[Subtable]:
     """A table for each protected attribute, beside all that no rule protects: always in normal form."""
     protected = {arrow.protects for arrow in schema.arrows}
     others = schema.whole & ~sum(protected)

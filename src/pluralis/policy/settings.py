@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, WithJsonSchema, field_serializer, field_validator, model_validator
 
-from pluralis.errors import did_you_mean
+from pluralis.errors import PolicyError, did_you_mean
 from pluralis.policy.attributes import Attribute, Role
 from pluralis.policy.hierarchies import ColumnsHierarchy
 from pluralis.policy.rules import Dependency, Pointed, Rule, closure, expanded, irreducible
@@ -211,7 +211,12 @@ class Settings(Strict):
         Returns
         -------
         int
-            Nobody may become surer of it than 1/l.
+            The l of the bound: no posterior of a value of it may exceed 1/l.
+
+        Raises
+        ------
+        PolicyError
+            If the policy does not name it.
 
         Examples
         --------
@@ -220,7 +225,10 @@ class Settings(Strict):
         3
         """
         asked = [rule.l for rule in self.rules if rule.protects == attribute]
-        own = self.columns[attribute].l
+        columns = self.columns
+        if attribute not in columns:
+            raise PolicyError(f"The policy names no attribute {attribute!r}. {did_you_mean(attribute, columns)}")
+        own = columns[attribute].l
         return max([*asked, own or 1])
 
     @property

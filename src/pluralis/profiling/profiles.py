@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pluralis.display.objects import Columns, Shown
+from pluralis.display.objects import Columns, Shown, filled_in
 from pluralis.errors import InputError
 from pluralis.grouping.correlation import mean_square_contingency
 from pluralis.grouping.dependencies import CodedColumn, pairs, singles
@@ -30,7 +30,7 @@ RARE = 20  # rows: a value that fewer hold says who they are
 MOST_VALUES = 100_000  # of which the shape is looked at
 
 _SURE = r"^-?(0|[1-9]\d*)(\.\d+)?$"
-_TOLD = ("date", "money", "icd-9", "icd-10", "doses", "flag")
+_SHAPES_SHOWN = ("date", "money", "icd-9", "icd-10", "doses", "flag")
 _STAFF = {
     "physician",
     "doctor",
@@ -45,8 +45,8 @@ _STAFF = {
 }
 
 
-@dataclass(frozen=True)
-class ColumnProfile:
+@dataclass(frozen=True, repr=False)
+class ColumnProfile(Shown):
     """One column: what it holds, and the largest l it could have as a sensitive attribute.
 
     Parameters
@@ -79,8 +79,15 @@ class ColumnProfile:
 
     Examples
     --------
-    >>> profile(pl.DataFrame({"disease": ["flu", "hiv", "flu", "gout"]})).columns[0].largest_l
-    2
+    >>> profile(pl.DataFrame({"disease": ["flu", "hiv", "flu", "gout"]})).columns[0]
+    Column disease, perhaps sensitive
+      type          text
+      distinct      3
+      missing       0
+      top value     flu, 50.0%
+      largest l     2
+      role because  its name speaks of health (disease)
+      rare values   3
     """
 
     name: str
@@ -98,6 +105,22 @@ class ColumnProfile:
     order: tuple[str, ...] = ()
     rare: int = 0
     odd: tuple[str, ...] = ()
+
+    def _parts(self) -> Iterator[str | Columns]:
+        yield f"Column {self.name}, perhaps {self.role}"
+        yield from filled_in({
+            "type": self.type,
+            "distinct": f"{self.distinct:,}",
+            "missing": f"{self.missing:,}",
+            "top value": f"{self.top_value}, {self.top_share:.1%}",
+            "largest l": str(self.largest_l),
+            "looks like": self.shape,
+            "role because": self.reason,
+            "marks": ", ".join(self.marks),
+            "order": " < ".join(_ends(self.order)),
+            "rare values": f"{self.rare:,}" if self.rare else None,
+            "no numbers": ", ".join(self.odd),
+        })  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,7 +225,7 @@ class Profile(Shown):
         bands = [[c.name, " < ".join(_ends(c.order))] for c in shown if c.order]
         joined = [c for c in shown if c.rare and c.type == "text" and self.rows >= 50 * RARE]
         rare = [[c.name, f"{c.rare:,} of {c.distinct:,}"] for c in joined]
-        seen = [[c.name, c.shape] for c in shown if c.shape in _TOLD]
+        seen = [[c.name, c.shape] for c in shown if c.shape in _SHAPES_SHOWN]
         odd = [[c.name, ", ".join(map(repr, c.odd))] for c in shown if c.odd]
         for title, lines in (
             ("Texts that look like marks for a missing value, and are counted as such here (missing):", marks),
@@ -319,14 +342,8 @@ def _ends(order: tuple[str, ...]) -> tuple[str, ...]:
 
 def _dependencies(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[Dependency]:
     """What decides what, without coincidences, and without identifiers, which are never published."""
-    coded = [_coded(frame[column.name]) for column in columns if column.role != "identifier"]
+    coded = [CodedColumn.from_series(frame[column.name]) for column in columns if column.role != "identifier"]
     return [*singles(coded), *pairs(coded)]
-
-
-def _coded(series: pl.Series) -> CodedColumn:
-    values = series.drop_nulls().unique()
-    codes = series.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(values.len()).to_numpy()
-    return CodedColumn(series.name, codes, values.len() + (series.null_count() > 0))
 
 
 def _correlations(frame: pl.DataFrame, columns: tuple[ColumnProfile, ...]) -> list[tuple[str, str, float]]:

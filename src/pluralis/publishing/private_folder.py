@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pluralis.attacks import Result
 from pluralis.auditing import Verdict
-from pluralis.errors import OutputError
+from pluralis.errors import InputError, OutputError
 from pluralis.policy.policy import Policy
 from pluralis.publishing.atomic_folders import Stage, StagedFolder
 from pluralis.publishing.republishing import PRIVATE
@@ -103,7 +103,7 @@ def _kept_results(path: Path, manifest_sha256: str) -> tuple[list[Result], froze
             return [], frozenset()
         results = [Result.from_dict(one) for one in data["results"]]
         return results, frozenset(results[i] for i in data.get(LATER, ()))
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (InputError, ValueError, KeyError, TypeError, IndexError):
         raise OutputError(f"{path} is damaged. Remove it, then attack again.") from None
 
 

@@ -68,6 +68,6 @@ def file_names(names: Sequence[str]) -> list[str]:
     plain = [re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in names]
     files: list[str] = []
     for name in plain:
-        numbered = (f"{name.rstrip('_')}_{i}" for i in count(2))
-        files.append(name if name not in files else next(file for file in numbered if file not in (*plain, *files)))
+        others = (f"{name.rstrip('_')}_{i}" for i in count(2))
+        files.append(name if name not in files else next(file for file in others if file not in (*plain, *files)))
     return files

@@ -234,13 +234,13 @@ def too_rare(
     """
     asked = {name: own.rare.below for name, own in recodings.items() if own.rare is not None}
     for info in infos if asked else ():
-        for name, rows in _counted(info, tables[info.name], set(asked)):
+        for name, rows in _value_counts(info, tables[info.name], set(asked)):
             counts = rows.drop_nulls("value").group_by("value").agg(pl.col("count").sum())["count"]
             if counts.len() > 1 and counts.min() + suppressed < asked[name]:  # type: ignore[operator]
                 yield f"parameters: rare values of {name[:40]!r} are said to be joined, and it has one of fewer rows."
 
 
-def _counted(info: TableInfo, rows: pl.DataFrame, names: Collection[str]) -> Iterator[tuple[str, pl.DataFrame]]:
+def _value_counts(info: TableInfo, rows: pl.DataFrame, names: Collection[str]) -> Iterator[tuple[str, pl.DataFrame]]:
     """`value` and `count` of the attributes of which a table has the values of all rows, in columns or in a list."""
     if info.named("attribute") and info.named("count"):
         listed = rows.filter(pl.col("attribute").cast(pl.String).is_in([*names]))

@@ -30,7 +30,7 @@ TOP_SHARE_OVER_TABLES = (
 )
 
 
-def holds(manifest: Manifest, verdict: Verdict) -> list[Html]:
+def claims_section(manifest: Manifest, verdict: Verdict) -> list[Html]:
     """Every claim with what was promised and measured, and the other checks of the audit."""
     by_rule = {finding.claim: finding for finding in verdict.findings}
     lists = AttributeLists.of_manifest(manifest)

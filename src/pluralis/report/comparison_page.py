@@ -24,8 +24,8 @@ MEANING = {
     "generalized",
     "suppressed": "the share of rows that are not published",
     "seconds": "to publish in memory, on one core",
-    "attacks": "how often each one was right, in brackets the best guess without the release; ! where it broke a "
-    "promise",
+    "attacks": "how often each one was right, in brackets the prior (the best guess without the release); ! where it "
+    "broke a promise",
 }
 
 

@@ -42,6 +42,8 @@ def explain_group(release: Release | str | Path, group: str | int, *, limit: int
     ------
     InputError
         If there is no such group.
+    ReleaseError
+        If the folder is not exactly one release.
 
     Examples
     --------
@@ -53,10 +55,10 @@ def explain_group(release: Release | str | Path, group: str | int, *, limit: int
     Somebody looks for a person of whom age are known, and finds group 1:
     """
     read = release if isinstance(release, Release) else read_release(release, limit=limit)
-    return walk(read, str(group))
+    return explanation_of(read, str(group))
 
 
-def walk(release: Release, place: str) -> list[str]:
+def explanation_of(release: Release, place: str) -> list[str]:
     """The steps for a group: `118`, or, where tables have groups of their own, `t1:118` or `slice_2:118`."""
     table, _, number = place.rpartition(":")
     if not number.isdigit():

@@ -51,7 +51,7 @@ OVER_TABLES = {  # in a release of several tables
 }
 
 
-def asked(policy: Policy, manifest: Manifest) -> list[Html]:
+def policy_section(policy: Policy, manifest: Manifest) -> list[Html]:
     """The policy in words, and how each attribute is published."""
     attributes: dict[tuple[str, ...], list[str]] = {}
     for role in ("identifier", "quasi", "sensitive", "plain"):

@@ -18,10 +18,10 @@ from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.form import told_by_plain_column, worst_and_others
 from pluralis.release.manifest import MANIFEST, README, Claim, Manifest
 from pluralis.report.charts import Html, table, tag
-from pluralis.report.claims import holds
+from pluralis.report.claims import claims_section
 from pluralis.report.exposure import Exposure
 from pluralis.report.markup import count, defined, items, section, several, subtables, were
-from pluralis.report.policy import asked
+from pluralis.report.policy import policy_section
 from pluralis.report.risk import (
     BREACHED,
     EVERY,
@@ -31,7 +31,7 @@ from pluralis.report.risk import (
     who_can_be_found,
     who_learns_what,
 )
-from pluralis.report.utility import lost
+from pluralis.report.utility import utility_section
 
 HEAD = Html(
     '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -53,11 +53,11 @@ def render_report(
     main = tag(
         "main",
         _headline(manifest, verdict, loss, attacked),
-        section("What was asked", *asked(policy, manifest)),
-        section("What holds", *holds(manifest, verdict)),
+        section("What was asked", *policy_section(policy, manifest)),
+        section("What holds", *claims_section(manifest, verdict)),
         who_learns_what(attacked, AttributeLists.of_manifest(manifest)),
         who_can_be_found(loss.risk, AttributeLists.of_manifest(manifest)),
-        section("What was lost", *lost(manifest, loss)),
+        section("What was lost", *utility_section(manifest, loss)),
         weakest_groups(exposures, attacked is not None),
         section("What this method does not stop", *_not_stopped(manifest, verdict), id_="open"),
         section("Notes and handling", *_handling(manifest, verdict, notes, attacked)),

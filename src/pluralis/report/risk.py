@@ -31,10 +31,10 @@ LATER = "{results} got after publication, and marked so: the release itself does
 STANDING = ("breach", ABOVE_PROMISED_RATE, "above chance", "within the promise", "no better than the prior", NOT_JUDGED)
 HOW = (
     "Adversaries were played against this release. A dot is the share of people they guessed right, with its 95\xa0% "
-    "interval where the people are a sample; the diamond is the best guess without the release. A promise bounds the "
-    "maximum posterior, the cross: it must not lie beyond the tick. Where there is no tick, nothing is promised. "
-    "A promise takes the rows of a group to be equally likely. Where sensitive values go with what is known, they are "
-    "not, and a dot may lie beyond the tick: more often than promised."
+    "interval where the people are a sample; the diamond is the prior (the best guess without the release). A promise "
+    "bounds the maximum posterior, the cross: it must not lie beyond the tick. Where there is no tick, nothing is "
+    "promised. A promise takes the rows of a group to be equally likely. Where sensitive values go with what is known, "
+    "they are not, and a dot may lie beyond the tick: more often than promised."
 )
 SURE = (
     "The maximum posterior of a group is the highest probability that any value gets for any of its rows. By the group "
@@ -42,7 +42,7 @@ SURE = (
     "comes nearest to its bound. Whoever learns from all groups how values go together (deFinetti) is often surer, and "
     "not always right."
 )
-FOUND = "Who can be found"
+IDENTIFIABLE = "Who can be found"
 FINDS = (
     "Whose row, or group of rows, can be told by {names}. Prosecutor risk is "
     "that of somebody known to be in the table, journalist risk of somebody of the population, and marketer risk the "
@@ -139,14 +139,14 @@ def _row(result: Result, lists: AttributeLists, later: bool) -> list[str]:
 def who_can_be_found(risk: ReidentificationRisk | None, lists: AttributeLists) -> Html:
     """The section with re-identification risk in the terms of officers, before and after."""
     if risk is None:
-        return section(FOUND, tag("p", NOBODY), id_="found")
+        return section(IDENTIFIABLE, tag("p", NOBODY), id_="found")
     figures = risk_table(risk)
     before, after = FINDS.split("{names}")
     every = tuple(sorted(risk.quasi)) == lists.quasi and lists.defined
     names = tag("b", next(iter(lists.defined))) if every else _each(risk.quasi)
     whole = [tag("p", WITHOUT_POPULATION)] * (risk.population is None)
     measured = table("Re-identification risk", ["Risk", "Original", "Release"], figures.rows, 1, 2)
-    return section(FOUND, tag("p", before, names, after), *whole, measured, id_="found")
+    return section(IDENTIFIABLE, tag("p", before, names, after), *whole, measured, id_="found")
 
 
 def _each(names: Sequence[str]) -> Html:

@@ -23,7 +23,7 @@ BEFORE_AND_AFTER = (
 )
 
 
-def lost(manifest: Manifest, loss: Loss) -> list[Html]:
+def utility_section(manifest: Manifest, loss: Loss) -> list[Html]:
     """Key figures, group sizes, and each attribute before and after."""
     tiles = ((name, [tag("dd", value), tag("dd", means)]) for name, (value, means) in _figures(manifest, loss).items())
     by_loss = sorted(loss.ncp_by_attribute.items(), key=lambda item: (-item[1], item[0]))

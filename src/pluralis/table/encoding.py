@@ -114,13 +114,13 @@ class Column:
         return values.extend_constant(None, 1) if self.has_missing else values
 
     @cached_property
-    def coded(self) -> pl.Series:
+    def dictionary(self) -> pl.Series:
         """The same in little memory, text as codes."""
         return narrow(self.series)
 
     def published(self, rows: npt.NDArray[np.int64]) -> pl.Series:
         """The values of some rows, as they are, text as codes."""
-        return self.coded.gather(self.codes[rows])
+        return self.dictionary.gather(self.codes[rows])
 
     def text(self, code: int) -> str:
         """A code as a person would write it."""

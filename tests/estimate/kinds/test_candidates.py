@@ -13,7 +13,7 @@ import pytest
 from pluralis.estimate import count, crosstab, distribution
 from pluralis.estimate.conditions import All, Check, Condition, Not, Some, col
 from pluralis.estimate.kinds.candidates import Candidates, prepare
-from pluralis.estimate.truth_table import asked_by
+from pluralis.estimate.truth_table import truth_table_of
 from pluralis.grouping.addition import ORDERS, Design
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
@@ -95,7 +95,7 @@ def test_mean_and_variance_over_every_draw_of_one_row(variant: str, condition) -
 
 def sums_of(made: Candidates, condition: Condition) -> tuple[float, float]:
     """Value and variance, before they are cut to what is certain."""
-    asked = asked_by(condition, made.infos)
+    asked = truth_table_of(condition, made.infos)
     own = [axis.attribute for axis in asked.axes if axis.attribute in made.rows.columns]
     sensitive = [axis.attribute for axis in asked.axes if axis.attribute in made.drawn]
     asked = asked.ordered([*own, *sensitive])

@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 
 from pluralis.assembling.columns import (
-    ATTRIBUTE,
-    COUNT,
-    GROUP,
-    VALUE,
+    ATTRIBUTE_COLUMN,
+    COUNT_COLUMN,
+    GROUP_COLUMN,
+    VALUE_COLUMN,
     Kept,
     Part,
     Rows,
@@ -29,7 +29,7 @@ from pluralis.assembling.columns import (
     asked_of,
     column_info,
     common_breaks,
-    counted,
+    count_combinations,
     kept_rows,
     quasi_rows,
     stated,
@@ -51,7 +51,7 @@ _NONE = np.empty((0, 2), np.int64)
 def tables(plan: DecomposedPlan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
     kept = kept_rows(plan.group_of, draw)
     values = value_rows(in_threads(lambda column: _with_added(plan, column, kept), table.sensitive)).drop("count")
-    parts = [quasi_rows(table, policy, kept), Part("values", (GROUP, ATTRIBUTE, VALUE), values)]
+    parts = [quasi_rows(table, policy, kept), Part("values", (GROUP_COLUMN, ATTRIBUTE_COLUMN, VALUE_COLUMN), values)]
     if plan.sensitive_table == "joint":
         parts.append(_joint(table, policy, kept))
     elif plan.sensitive_table == "marginals":
@@ -76,10 +76,10 @@ def _with_added(plan: DecomposedPlan, column: Column, kept: Kept) -> tuple[Colum
 def _joint(table: Table, policy: Policy, kept: Kept) -> Part:
     shown = [TextOrder.from_column(column) for column in table.sensitive]
     codes = (order.codes(column, kept.rows) for order, column in zip(shown, table.sensitive, strict=True))
-    keys, counts = counted([order.values.len() for order in shown], codes)
+    keys, counts = count_combinations([order.values.len() for order in shown], codes)
     series = [order.values.gather(key) for order, key in zip(shown, keys, strict=True)]
     infos = (column_info(column, kept.rows, policy) for column in table.sensitive)
-    return Part("sensitive", (*infos, COUNT), pl.DataFrame([*series, pl.Series("count", counts)]))
+    return Part("sensitive", (*infos, COUNT_COLUMN), pl.DataFrame([*series, pl.Series("count", counts)]))
 
 
 def _marginal(column: Column, policy: Policy, kept: Kept) -> Part:
@@ -88,7 +88,9 @@ def _marginal(column: Column, policy: Policy, kept: Kept) -> Part:
     present = np.flatnonzero(counts)
     info = column_info(column, kept.rows, policy).model_copy(update={"name": "value"})
     values = order.values.gather(present).alias("value")
-    return Part(f"sensitive_{column.name}", (info, COUNT), pl.DataFrame([values, pl.Series("count", counts[present])]))
+    return Part(
+        f"sensitive_{column.name}", (info, COUNT_COLUMN), pl.DataFrame([values, pl.Series("count", counts[present])])
+    )
 
 
 def parameters(plan: DecomposedPlan, policy: Policy) -> dict[str, object]:

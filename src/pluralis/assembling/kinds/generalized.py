@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pluralis.assembling.columns import (
-    GROUP,
+    GROUP_COLUMN,
     Part,
     asked_of_groups,
     column_info,
@@ -29,7 +29,7 @@ def tables(plan: GeneralizedPlan, table: Table, policy: Policy, draw: Draw) -> l
     rows = in_order(microdata(plan, table, draw))
     kept = np.flatnonzero(plan.group_of != SUPPRESSED)
     columns = (column_info(column, kept, policy) for role in ROLES for column in table.named(role))
-    return [Part("microdata", (*columns, GROUP), rows)]
+    return [Part("microdata", (*columns, GROUP_COLUMN), rows)]
 
 
 def parameters(plan: GeneralizedPlan, policy: Policy) -> dict[str, object]:

@@ -14,7 +14,7 @@ from pluralis.attacks.adversary.bounded_values import bounds_on, guess_value, ne
 from pluralis.attacks.adversary.group_values import table_views
 from pluralis.attacks.adversary.knowledge import Question, prior_guess, sensitive_attributes
 from pluralis.attacks.adversary.posterior import Targets, Weakest, weakest
-from pluralis.attacks.base import Options, Result, bounds
+from pluralis.attacks.base import Options, Result, score
 from pluralis.auditing.decomposed_tables import NotJudged, read_tables
 from pluralis.auditing.decomposed_worlds import Worlds, judge_claim
 from pluralis.auditing.decomposed_worlds_joint import JointWorlds
@@ -45,10 +45,7 @@ def guess_results(
                 question=str(question),
                 attribute=question.attribute,
                 adversary=question.adversary,
-                targets=best.targets,
-                sampled=best.sampled,
-                success=best.success,
-                **bounds(best.success, best.targets, best.sampled),
+                **score(best.success, best.targets, best.sampled),
                 prior=prior_guess(release, original, question.attribute),
                 promised=question.promised,
                 worst=None if worst is None else worst.share,
@@ -77,10 +74,7 @@ def _of_bounded_value(
         question=f"{question.attribute} = {value.text}, knowing {', '.join(question.adversary) or 'nothing'}",
         attribute=question.attribute,
         adversary=question.adversary,
-        targets=guesses.targets,
-        sampled=guesses.sampled,
-        success=guesses.success,
-        **bounds(guesses.success, guesses.targets, guesses.sampled),
+        **score(guesses.success, guesses.targets, guesses.sampled),
         prior=float((true == value.code).sum()) / max(1, true.len()),
         promised=value.bound,
         worst=value.weakest.share,

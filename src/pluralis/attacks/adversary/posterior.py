@@ -36,7 +36,7 @@ from pluralis.attacks.adversary.group_values import GROUP_ID, PEOPLE, SHARE, Gro
 from pluralis.attacks.adversary.knowledge import Question
 from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, group_shares
 from pluralis.attacks.base import Options
-from pluralis.kernels.beliefs import Items, believe_kinds
+from pluralis.kernels.posterior import Items, posterior_of_kinds
 from pluralis.release.release import GROUP
 
 VALUE = "\0value"
@@ -141,7 +141,7 @@ class Posterior:
             step = max(1, CELLS // max(1, values))
             for some in np.split(people, range(step, people.size, step)):
                 probability, count = np.zeros((some.size, values)), np.zeros(some.size)
-                believe_kinds(kind_of[candidates.class_of[some]], items, probability, count)
+                posterior_of_kinds(kind_of[candidates.class_of[some]], items, probability, count)
                 yield SomePosteriors(some, probability, count)
 
 

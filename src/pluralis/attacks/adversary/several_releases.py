@@ -24,7 +24,7 @@ import polars as pl
 from pluralis.attacks.adversary.knowledge import commonest_share
 from pluralis.attacks.adversary.posterior import CELLS, Posterior, chance_of_right
 from pluralis.attacks.adversary.published_values import PublishedValues, published_values
-from pluralis.attacks.base import Options, Result, bounds
+from pluralis.attacks.base import Options, Result, score
 from pluralis.release.manifest import Claim
 from pluralis.release.release import Release
 from pluralis.table.labels import number_texts
@@ -115,10 +115,7 @@ def _result(name: str, left: Remaining, whom: str) -> Result:
         question=f"{claim.attribute}, knowing {', '.join(claim.adversary) or 'nothing'} and {whom}",
         attribute=claim.attribute,
         adversary=claim.adversary,
-        targets=left.targets,
-        sampled=left.sampled,
-        success=left.right / size,
-        **bounds(left.right / size, left.targets, left.sampled),
+        **score(left.right / size, left.targets, left.sampled),
         prior=left.prior,
         worst=1 / left.fewest if left.gained else None,
         note=f"{before}; {more or 'the others add nothing'}; 1/{claim.l} is promised to whoever has this release alone",

@@ -16,7 +16,7 @@ import polars as pl
 
 from pluralis.attacks.adversary.consistent_worlds import COUNT, Pairs, Piles, WorldCounts, candidates, comparable
 from pluralis.attacks.adversary.posterior import VALUE, is_likeliest
-from pluralis.attacks.base import Result, bounds
+from pluralis.attacks.base import Result, score
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import Claim
 from pluralis.release.original import original_values
@@ -42,7 +42,9 @@ def original_columns(release: Release, original: pl.DataFrame, names: Sequence[s
     return pl.DataFrame({n: comparable(original_values(original, infos[n], release.manifest)) for n in names})
 
 
-def claim_result(attack: str, claim: Claim, true: pl.Series, **measured: Any) -> Result:
+def claim_result(
+    attack: str, claim: Claim, true: pl.Series, *, success: float, targets: int, sampled: bool, **more: Any
+) -> Result:
     """What was measured of a claim, beside what it promises; `true` are everybody's values of its attribute."""
     assert claim.attribute is not None
     knows = ", ".join(sorted(claim.adversary)) or "nothing"
@@ -54,8 +56,8 @@ def claim_result(attack: str, claim: Claim, true: pl.Series, **measured: Any) ->
         adversary=tuple(claim.adversary),
         promised=1 / claim.l if claim.l else None,
         prior=float(counts.max() / counts.sum()) if counts.size else 0.0,
-        **bounds(measured["success"], measured["targets"], measured["sampled"]),
-        **measured,
+        **score(success, targets, sampled),
+        **more,
     )
 
 

@@ -23,7 +23,7 @@ from pluralis.estimate.conditions import Condition
 from pluralis.estimate.group_counts import CodedColumns
 from pluralis.estimate.label_distribution import Column, codes_and_column
 from pluralis.estimate.result import Estimate, interval
-from pluralis.estimate.truth_table import Axis, asked_by
+from pluralis.estimate.truth_table import Axis, truth_table_of
 from pluralis.grouping.addition import Design, Reals, likeliest
 from pluralis.kernels.score import CERTAIN, POSSIBLE, RowCells, cells_of, count_members
 from pluralis.release.attributes import attributes_of
@@ -46,11 +46,11 @@ class Drawn:
 
     def wanted(self, axis: Axis) -> Reals:
         """[class, value]: how likely a row with the value is in the class: 0 or 1, but for values in bins."""
-        return self.values.spread(axis).odds[:, self.place]
+        return self.values.distribution(axis).probability[:, self.place]
 
     def possible(self, axis: Axis) -> npt.NDArray[np.bool_]:
         """[class, value]: whether a row with the value can be in the class."""
-        return self.values.spread(axis).possible[:, self.place] > 0
+        return self.values.distribution(axis).possible[:, self.place] > 0
 
 
 def prepare(release: Release) -> Candidates:
@@ -90,7 +90,7 @@ class Candidates:
 
     def count(self, where: Condition | None, confidence: float) -> Estimate:
         """How many published rows pass a condition that was resolved."""
-        asked = None if where is None else asked_by(where, self.infos)
+        asked = None if where is None else truth_table_of(where, self.infos)
         if asked is None or asked.constant is not None:
             count = 0 if asked is not None and not asked.constant else self.count_of_rows
             return interval(count, 0.0, confidence, "exact", count, count)
@@ -112,7 +112,7 @@ class Candidates:
 
     def likeliest(self, attribute: str, where: Condition | None) -> Reals:
         """The counts of an attribute's values that make the published sets likeliest: none is below 0."""
-        asked = None if where is None else asked_by(where, self.infos)
+        asked = None if where is None else truth_table_of(where, self.infos)
         drawn, kept = self.drawn[attribute], np.ones(self.count_of_rows, np.bool_)
         if asked is not None and asked.constant is None:
             if not {axis.attribute for axis in asked.axes} <= set(self.rows.columns):
@@ -129,13 +129,13 @@ class Candidates:
         """Which combination of classes of their own attributes rows are in."""
         stride, places, lines = 1, [], []
         for axis in reversed(axes):
-            odds, possible = self.rows.columns[axis.attribute].spread(axis)
+            probability, possible = self.rows.columns[axis.attribute].distribution(axis)
             if (possible.sum(axis=0) > 1).any():
                 raise QueryError(
                     f"{axis.attribute!r} is published in bands, and beside sets of values these are not divided. Ask "
                     "for whole bands: >= where one begins, < where one ends."
                 )
-            places.append(odds.argmax(axis=0) * stride)
+            places.append(probability.argmax(axis=0) * stride)
             lines.append(self.rows.line_of[axis.attribute])
             stride *= axis.classes
         sizes = [place.size for place in places]

@@ -21,7 +21,7 @@ from pluralis.kernels.expect import DRAWN, HANDED_OUT
 from pluralis.release.attributes import attributes_of
 from pluralis.release.release import GROUP, Release
 
-_GROUP, _WEIGHT, _SUM = "\0group", "\0weight", "\0sum"
+_PLACE, _WEIGHT, _SUM = "\0place", "\0weight", "\0sum"
 
 
 def prepare(release: Release) -> Grouped:
@@ -68,7 +68,7 @@ class _Sets:
         """The values of an attribute in each group, in order of groups, each with its weight."""
         entries = self.tables["values"].filter(pl.col("attribute") == name)
         _, (of_entry,) = number_groups(self.groups.rows, self.group, [entries[GROUP]])
-        values = pl.DataFrame({_GROUP: of_entry, name: entries["value"]})
+        values = pl.DataFrame({_PLACE: of_entry, name: entries["value"]})
         info = self.infos[name]
         if info.type == "number":
             whole = all(isinstance(end, int) for end in info.domain or ())
@@ -76,7 +76,7 @@ class _Sets:
         weights = self._weights(name)
         if weights is None:
             return values.with_columns(pl.lit(1.0).alias(_WEIGHT))
-        return _weighed(values, weights, [name], [_GROUP], pl.lit(1.0))
+        return _weighed(values, weights, [name], [_PLACE], pl.lit(1.0))
 
     def _weights(self, name: str) -> pl.DataFrame | None:
         """How common each value of an attribute is, if that is published."""
@@ -88,23 +88,23 @@ class _Sets:
     def _single(self, name: str) -> Block:
         entries = self._set(name)
         once = self._each_once(entries) if name == self.primary else np.zeros(self.groups.count, np.bool_)
-        weights = np.where(once[entries[_GROUP].to_numpy()], 1.0, entries[_WEIGHT].to_numpy())
+        weights = np.where(once[entries[_PLACE].to_numpy()], 1.0, entries[_WEIGHT].to_numpy())
         return self._block(entries, [name], weights, np.where(once, HANDED_OUT, DRAWN))
 
     def _each_once(self, primary: pl.DataFrame) -> np.ndarray:
         """In which groups the primary attribute has as many values as there are rows."""
-        distinct = np.bincount(primary[_GROUP].to_numpy(), minlength=self.groups.count)
+        distinct = np.bincount(primary[_PLACE].to_numpy(), minlength=self.groups.count)
         return np.asarray(distinct == self.groups.sizes)
 
     def _combined(self, names: list[str]) -> Block:
         if len(names) > 1 or self.primary is None:
             entries = self._combinations(names)
         else:
-            beside = self._combinations(sorted([*names, self.primary])).sort(_GROUP, *names, self.primary)
-            entries = beside.group_by(_GROUP, *names, maintain_order=True).agg(
+            beside = self._combinations(sorted([*names, self.primary])).sort(_PLACE, *names, self.primary)
+            entries = beside.group_by(_PLACE, *names, maintain_order=True).agg(
                 pl.col(_WEIGHT).sum()
             )  # summed in one order
-        entries = entries.filter(pl.col(_WEIGHT) > 0).sort(_GROUP, *names)
+        entries = entries.filter(pl.col(_WEIGHT) > 0).sort(_PLACE, *names)
         return self._block(entries, names, entries[_WEIGHT].to_numpy(), np.full(self.groups.count, DRAWN))
 
     def _combinations(self, names: list[str]) -> pl.DataFrame:
@@ -113,22 +113,22 @@ class _Sets:
         sets = [self._set(name).rename({_WEIGHT: f"{_WEIGHT}{i}"}) for i, name in enumerate(names)]
         entries = sets[0]
         for other in sets[1:]:
-            entries = entries.join(other, on=_GROUP)
+            entries = entries.join(other, on=_PLACE)
         each = pl.reduce(lambda a, b: a * b, [pl.col(f"{_WEIGHT}{i}") for i in range(len(names))])
         counts = self.joint.group_by(names).agg(pl.col("count").sum())
-        entries = _weighed(entries, counts, names, [_GROUP], each)
+        entries = _weighed(entries, counts, names, [_PLACE], each)
         if self.primary not in names:
             return entries
-        once = pl.Series(self._each_once(self._set(self.primary))).gather(entries[_GROUP])
-        share = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(_GROUP, self.primary)
+        once = pl.Series(self._each_once(self._set(self.primary))).gather(entries[_PLACE])
+        share = pl.col(_WEIGHT) / pl.col(_WEIGHT).sum().over(_PLACE, self.primary)
         by_value = (
-            _weighed(entries.drop(_WEIGHT), counts, names, [_GROUP, self.primary], each).select(share).to_series()
+            _weighed(entries.drop(_WEIGHT), counts, names, [_PLACE, self.primary], each).select(share).to_series()
         )
         return entries.with_columns(pl.when(once).then(by_value).otherwise(_WEIGHT).alias(_WEIGHT))
 
     def _block(self, entries: pl.DataFrame, names: list[str], weights: np.ndarray, assignment: np.ndarray) -> Block:
         values = CodedColumns.from_series({name: entries[name] for name in names}, self.infos)
-        return block(self.groups, entries[_GROUP].to_numpy(), values, weights, assignment)
+        return block(self.groups, entries[_PLACE].to_numpy(), values, weights, assignment)
 
 
 def _weighed(

@@ -37,12 +37,12 @@ from pluralis.errors import QueryError
 from pluralis.estimate.conditions import Condition
 from pluralis.estimate.group_counts import CodedColumns, Grouped, Sums
 from pluralis.estimate.kinds import bucketized, generalized
-from pluralis.estimate.label_distribution import Codes, Spread
+from pluralis.estimate.label_distribution import Codes, LabelDistribution
 from pluralis.estimate.message_passing import Answer, Message, beside, is_soft, passed
 from pluralis.estimate.result import Estimate, interval
 from pluralis.estimate.table_tree import Floats, Forest, Node, forest_for
 from pluralis.estimate.tree_nodes import nodes_of
-from pluralis.estimate.truth_table import Asked, Axis, Flags, asked_by, merge_equal
+from pluralis.estimate.truth_table import Axis, Flags, TruthTable, merge_equal, truth_table_of
 from pluralis.kernels.links import lines_among, lines_with
 from pluralis.release.attributes import attributes_of, holds_bins
 from pluralis.release.manifest import ColumnInfo
@@ -114,7 +114,7 @@ class Multi:
 
     def count(self, where: Condition | None, confidence: float) -> Estimate:
         """How many published rows pass a condition that was resolved."""
-        asked = None if where is None else asked_by(where, self.infos)
+        asked = None if where is None else truth_table_of(where, self.infos)
         if where is None or asked is None or asked.constant is not None:
             count = self.count_of_rows if asked is None or asked.constant else 0
             return interval(count, 0.0, confidence, "exact", count, count)
@@ -128,7 +128,7 @@ class Multi:
 
     def sums(self, where: Condition) -> Sums:
         """How many rows pass a condition: expected, its variance, and what is certain: at least, at most."""
-        asked = asked_by(where, self.infos)
+        asked = truth_table_of(where, self.infos)
         if asked.constant is not None:
             count = self.count_of_rows if asked.constant else 0
             return count, 0.0, count, count
@@ -137,7 +137,7 @@ class Multi:
 
     # several tables -----------------------------------------------------------------------------------------------
 
-    def _across(self, asked: Asked) -> Sums:
+    def _across(self, asked: TruthTable) -> Sums:
         forest = self.forest(frozenset(axis.attribute for axis in asked.axes))
         teller = forest.tellers(axis.attribute for axis in asked.axes)
         nodes = list(dict.fromkeys(teller.values()))
@@ -233,11 +233,11 @@ class Question:
 
     node: Node
     axes: Sequence[Axis]
-    spreads: Sequence[Spread]
+    distributions: Sequence[LabelDistribution]
 
     @classmethod
     def from_axes(cls, node: Node, axes: Sequence[Axis]) -> Question:
-        return cls(node, axes, [node.columns[axis.attribute].spread(axis) for axis in axes])
+        return cls(node, axes, [node.columns[axis.attribute].distribution(axis) for axis in axes])
 
     @property
     def combinations(self) -> int:
@@ -248,25 +248,25 @@ class Question:
         table = allowed.reshape([axis.classes for axis in self.axes])
         lines: Codes | None = None
         single = True
-        for i, (axis, spread) in enumerate(zip(self.axes, self.spreads, strict=True)):
+        for i, (axis, distribution) in enumerate(zip(self.axes, self.distributions, strict=True)):
             some = table.any(axis=tuple(j for j in range(table.ndim) if j != i))
-            can = spread.possible[some].any(axis=0)
-            single = single and not bool((spread.possible.sum(axis=0) > 1).any())
+            can = distribution.possible[some].any(axis=0)
+            single = single and not bool((distribution.possible.sum(axis=0) > 1).any())
             codes = self.node.codes[axis.attribute]
             lines = lines_with(codes, can) if lines is None else lines_among(lines, codes, can)
         assert lines is not None
         if single and (table.ndim == 1 or _is_product(table)):
             return Answer(lines)
-        chance = self._contracted(table, lines, [spread.odds for spread in self.spreads])
-        possible = [spread.possible.astype(np.float64) for spread in self.spreads]
+        chance = self._contracted(table, lines, [distribution.probability for distribution in self.distributions])
+        possible = [distribution.possible.astype(np.float64) for distribution in self.distributions]
         can_be = self._contracted(table, lines, possible) > 0
         must = self._contracted(~table, lines, possible) == 0
         return Answer(lines[can_be], np.minimum(chance[can_be], 1.0), must[can_be].astype(np.float64))
 
-    def _contracted(self, table: Flags, lines: Codes, odds: Sequence[npt.NDArray]) -> Floats:
-        """Of each line the sum, over the combinations of a table, of the product of its odds."""
+    def _contracted(self, table: Flags, lines: Codes, probabilities: Sequence[npt.NDArray]) -> Floats:
+        """Of each line the sum, over the combinations of a table, of the product of its probabilities."""
         contracted = np.broadcast_to(table.astype(np.float64), (lines.size, *table.shape))
-        for axis, of_class in zip(self.axes, odds, strict=True):
+        for axis, of_class in zip(self.axes, probabilities, strict=True):
             weights = of_class[:, self.node.codes[axis.attribute][lines]]
             contracted = np.einsum("cl,lc...->l...", weights, contracted)
         return np.asarray(contracted)

@@ -35,7 +35,7 @@ def _add(items, kind, out):
 
 
 @njit(cache=True)
-def believe_kinds(kind_of, items, out, rows):
+def posterior_of_kinds(kind_of, items, out, rows):
     """out[t]: the mean of what rows of the kind of person t say; rows[t]: how many there are. Kind -1 is nobody's."""
     for t in range(kind_of.size):
         if kind_of[t] < 0:
