@@ -17,11 +17,11 @@ from pydantic import TypeAdapter
 from pluralis.attacks import Result
 from pluralis.auditing import audit
 from pluralis.comparison import cache as remembered
-from pluralis.engines import process_pool as workers
 from pluralis.comparison.cache import Remembered, cache_folder, digest
 from pluralis.comparison.comparing import compare, range_of, with_l
 from pluralis.comparison.frontier import Comparison
 from pluralis.comparison.trials import Guess, Measured, Trial, _best, attempt, guesses
+from pluralis.engines import process_pool as workers
 from pluralis.errors import Infeasible, InputError, PolicyError
 from pluralis.method import methods
 from pluralis.policy.policy import Policy

@@ -20,7 +20,7 @@ class Compilation(ExitStack):
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__()
         self._say = say
-        self._listening = self._said = False
+        self._listening = self._announced = False
 
     def listen(self) -> None:
         if self._listening or "numba" not in sys.modules:
@@ -40,6 +40,6 @@ class Compilation(ExitStack):
         self._listening = True
 
     def _begun(self) -> None:
-        if not self._said:
-            self._said = True
+        if not self._announced:
+            self._announced = True
             self._say(COMPILING)

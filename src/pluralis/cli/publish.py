@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -20,6 +22,24 @@ if TYPE_CHECKING:
     from pluralis.publishing.parts import PublishedParts
     from pluralis.publishing.saving import Publication
 
+_Published = TypeVar("_Published")
+
+Engine = Annotated[
+    Literal["memory", "local"] | None,
+    typer.Option(
+        help="Hold the table in memory, or route it to shards on disk and publish a release in parts. If not given, "
+        "local from 5,000,000 rows of Parquet on."
+    ),
+]
+TestKey = Annotated[
+    bool, typer.Option("--test-key", help="Use the public test key; the release says so and protects nobody.")
+]
+Attack = Annotated[
+    bool | None,
+    typer.Option("--attack/--no-attack", help="Whether to attack the release before it is shown; it is, if not given."),
+]
+PartRows = Annotated[int | None, typer.Option(min=1, help="About how many rows a part of a release in parts has.")]
+
 
 def publish(
     table: TableFiles,
@@ -31,25 +51,10 @@ def publish(
     ] = None,
     format: Annotated[Literal["parquet", "csv"], typer.Option(help="Format of the published tables.")] = "parquet",
     replace: Annotated[bool, typer.Option("--replace", help="Replace a release that is there already.")] = False,
-    test_key: Annotated[
-        bool, typer.Option("--test-key", help="Use the public test key; the release says so and protects nobody.")
-    ] = False,
-    attack: Annotated[
-        bool | None,
-        typer.Option(
-            "--attack/--no-attack", help="Whether to attack the release before it is shown; it is, if not given."
-        ),
-    ] = None,
-    engine: Annotated[
-        Literal["memory", "local"] | None,
-        typer.Option(
-            help="Hold the table in memory, or route it to shards on disk and publish a release in parts. If not "
-            "given, local from 5,000,000 rows of Parquet on."
-        ),
-    ] = None,
-    part_rows: Annotated[
-        int | None, typer.Option(min=1, help="About how many rows a part of a release in parts has.")
-    ] = None,
+    test_key: TestKey = False,
+    attack: Attack = None,
+    engine: Engine = None,
+    part_rows: PartRows = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
@@ -65,37 +70,45 @@ def publish(
 
     check_target(out.absolute(), replace=replace, mark=MANIFEST)
     require_writable(out.absolute().parent)
-    settings = _settings(set_ or [])
     try:
-        rules = Policy.read(policy).override(method=method, options=settings)
+        rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
     except PolicyError as refusal:
         raise with_every_problem(refusal, table, policy, None, encoding, separator) from None
     if (engine or engine_for(table)) == "local":
         if replace:
             raise OutputError("A release in parts is not replaced: publish under another name, or --engine memory.")
-        with progress():
-            published = publish_in_parts(
-                table, rules, out, key=Key.test() if test_key else None, part=part_rows or PART, format=format,
-                attacks=attack is not False, allow_test=test_key, encoding=encoding, separator=separator,
-            )  # fmt: skip
-        show_parts(terminal(), published, out, as_json=as_json)
+        in_parts = partial(
+            publish_in_parts, table, rules, out, key=Key.test() if test_key else None, part=part_rows or PART,
+            format=format, attacks=attack is not False, allow_test=test_key, encoding=encoding, separator=separator,
+        )  # fmt: skip
+        show_parts(terminal(), _uninterrupted(in_parts), out, as_json=as_json)
         return
     if part_rows is not None:
         raise PolicyError("--part-rows is about a release in parts: publish with --engine local.")
     key = Key.test() if test_key else key_for(out)
+
+    def in_memory() -> tuple[Publication, Verdict]:
+        publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator, attacks=attack)
+        return publication, publication.save(out, replace=replace, format=format, allow_test=test_key)
+
     try:
-        with progress():
-            publication = publish_table(table, rules, key=key, encoding=encoding, separator=separator, attacks=attack)
-            verdict = publication.save(out, replace=replace, format=format, allow_test=test_key)
+        publication, verdict = _uninterrupted(in_memory)
     except (InputError, PolicyError, Infeasible) as refusal:
         raise with_every_problem(refusal, table, policy, rules, encoding, separator) from None
-    except KeyboardInterrupt:
-        complain("Interrupted. No release was written.")
-        raise
     if as_json:
         print_json(_as_dict(publication, verdict, out))
     else:
         show_publication(terminal(), publication, verdict, out)
+
+
+def _uninterrupted(publishing: Callable[[], _Published]) -> _Published:
+    """What is published, with its progress shown; whoever interrupts it is told that nothing was."""
+    try:
+        with progress():
+            return publishing()
+    except KeyboardInterrupt:
+        complain("Interrupted. No release was written.")
+        raise
 
 
 def _as_dict(publication: Publication, verdict: Verdict, out: Path) -> dict[str, Any]:

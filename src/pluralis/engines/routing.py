@@ -44,13 +44,13 @@ Words = npt.NDArray[np.uint64]
 Source = pl.DataFrame | ParquetFile
 
 
-def chunks_of(source: Source, names: Sequence[str], rows: int = CHUNK) -> Iterator[pl.DataFrame]:
-    """Some columns of a table, so many rows at a time."""
+def chunks_of(source: Source, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Some columns of a table, CHUNK rows at a time."""
     if isinstance(source, ParquetFile):
-        yield from source.chunks(list(names), rows)
+        yield from source.chunks(list(names), CHUNK)
         return
-    for first in range(0, source.height, rows):
-        yield source.slice(first, rows).select(names)
+    for first in range(0, source.height, CHUNK):
+        yield source.slice(first, CHUNK).select(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Spelling:
         kind = pl.Enum(texts)
         return cls(pl.DataFrame({"raw": raw, "code": written.cast(kind).to_physical()}), texts.cast(kind))
 
-    def of(self, values: pl.Series) -> pl.Series:
+    def spelled(self, values: pl.Series) -> pl.Series:
         """The same rows in their spelling, as codes."""
         frame = values.to_frame("raw").join(self.codes, on="raw", how="left", nulls_equal=True, maintain_order="left")
         return self.values.gather(frame["code"]).rename(values.name)
@@ -98,7 +98,7 @@ class Cleaning:
                 numbers = _numbers(chunk[name], self.policy)
                 return numbers if self.whole[name] else numbers.cast(pl.Float64)
             if name in self.spellings:
-                return self.spellings[name].of(_spelled_out(chunk[name]))
+                return self.spellings[name].spelled(_spelled_out(chunk[name]))
             return _people(chunk[name], self.policy) if name == self.policy.person else chunk[name]
 
         return pl.DataFrame(in_threads(column_of, self.columns))
@@ -110,23 +110,30 @@ def learned(source: Source, policy: Policy) -> Cleaning:
     numbers = [name for name, own in used.items() if own.type == "number"]
     texts = [name for name in used if name not in numbers]
     beside = tuple(name for name in policy.needed if name not in {*policy.columns, policy.person})
-    whole, different = dict.fromkeys(numbers, True), {name: list[pl.Series]() for name in texts}
+    whole, different = dict.fromkeys(numbers, True), dict[str, pl.DataFrame]()
     rows = 0
     with stage("learning the values") as done:
         for chunk in chunks_of(source, [*used]):
             rows += chunk.height
             kinds = in_threads(lambda name, chunk=chunk: _numbers(chunk[name], policy).dtype.is_integer(), numbers)  # type: ignore[misc]
             whole = {name: whole[name] and own for name, own in zip(numbers, kinds, strict=True)}
-            own_texts = in_threads(lambda name, chunk=chunk: _spelled_out(chunk[name].unique()), texts)  # type: ignore[misc]
-            for name, values in zip(texts, own_texts, strict=True):
-                different[name] = [pl.concat([*different[name], values]).unique()]
+            held = in_threads(lambda name, chunk=chunk: _counted(chunk[name]), texts)  # type: ignore[misc]
+            for name, own in zip(texts, held, strict=True):
+                both = [different[name], own] if name in different else [own]
+                different[name] = pl.concat(both).group_by("value").agg(pl.col("rows").sum())
             done(rows / source.height)
     notes: list[str] = []
     spellings = {}
     for name in texts:
-        raw = different[name][0]
-        spellings[name] = Spelling.learned(raw, canonical(raw, used[name], policy.missing_in(name), notes))
+        raw, rows_of = different[name]["value"], different[name]["rows"]
+        written = canonical(raw.rename(name), used[name], policy.missing_in(name), notes, rows=rows_of)
+        spellings[name] = Spelling.learned(raw, written)
     return Cleaning(policy, spellings, whole, notes, rows, beside)
+
+
+def _counted(values: pl.Series) -> pl.DataFrame:
+    """The different values of a column, and how many rows hold each."""
+    return _spelled_out(values).rename("value").value_counts(name="rows").cast({"rows": pl.Int64})
 
 
 def _spelled_out(values: pl.Series) -> pl.Series:

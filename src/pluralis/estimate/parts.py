@@ -131,6 +131,11 @@ class ReleaseInParts(Shown):
         Release
             The manifest of the first part with the domains of all, and no tables.
 
+        Raises
+        ------
+        ReleaseError
+            If the manifest of a part cannot be read.
+
         Examples
         --------
         >>> from tempfile import TemporaryDirectory

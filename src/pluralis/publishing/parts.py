@@ -53,6 +53,7 @@ from pluralis.table.sources import names_files, open_table, table_files
 
 PART = 250_000  # rows of a part, about
 LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
+TASK = "pluralis.publishing.parts:publish_part"
 LONGEST = 24 * 3600.0  # seconds that a part may take
 SHOWN = (
     "This release is in {parts} parts. Claims are those of all of them; attacks, losses and groups are those of the "
@@ -201,7 +202,8 @@ def publish_in_parts(
         cleaning = learned(source, policy)
         shards = max(1, ceil(cleaning.rows / part))
         routed_rows = routed(source, cleaning, Draw(key), shards, spilled.folder)
-        asked = _Asked(_of_parts(policy, cleaning), key, format, allow_test, public_stage.folder)
+        decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
+        asked = _Asked(_of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
         done = _published(asked, routed_rows, workers, attacks)
         parts, published = _manifest(public_stage, done)
         manifest = parts.manifest
@@ -283,6 +285,7 @@ class _Asked(NamedTuple):
     format: Format
     allow_test: bool
     folder: Path
+    decimals: tuple[str, ...]
 
 
 class _Block(NamedTuple):
@@ -303,7 +306,9 @@ def publish_part(shared: bytes, block: _Block) -> PartPublished:
     asked: _Asked = pickle.loads(shared)
     rows = pl.concat([pl.read_ipc(path) for path in block.files], rechunk=True)
     try:
-        made = build(rows, asked.policy, asked.key, part=f"part {block.first} to {block.last}/")
+        made = build(
+            rows, asked.policy, asked.key, part=f"part {block.first} to {block.last}/", decimals=asked.decimals
+        )
     except Infeasible as refusal:
         return PartPublished(refused=str(refusal))
     publication = publication_of(made, asked.policy, attacks=block.attacks)
@@ -336,8 +341,7 @@ def _published(asked: _Asked, shards: Shards, workers: int | None, attacks: bool
         size = max(sum(path.stat().st_size for path in block.files) for block in waiting)
         number = workers or how_many(len(waiting), size)
         with stage(f"publishing {len(waiting):,} parts") as done:
-            task = "pluralis.publishing.parts:publish_part"
-            for i, result in share_out(task, shared, waiting, number, LONGEST):
+            for i, result in share_out(TASK, shared, waiting, number, LONGEST):
                 if isinstance(result, Died):
                     raise OutputError(
                         f"A worker ended while it published a part ({result.code}). Is memory short? Try smaller "

@@ -15,11 +15,18 @@ from pluralis.table.spelling import canonical_spellings, skeleton
 
 
 def canonical(
-    series: pl.Series, attribute: Attribute, missing: Sequence[str], notes: list[str], *, in_codes: bool = False
+    series: pl.Series,
+    attribute: Attribute,
+    missing: Sequence[str],
+    notes: list[str],
+    *,
+    in_codes: bool = False,
+    rows: pl.Series | None = None,
 ) -> pl.Series:
     """A column as text or numbers in one spelling; missing values are null. What was changed is noted.
 
-    Text that needs no change may come back as codes.
+    Text that needs no change may come back as codes. Where `series` has the different values of a column, `rows` says
+    how many rows hold each.
     """
     name = series.name
     if attribute.type == "number":
@@ -31,7 +38,7 @@ def canonical(
         return dictionary_encode(text, texts) if in_codes else decode(text)
     text = decode(text)
     text = with_missing_named(without_marks(text, missing), attribute, notes)
-    table = canonical_spellings(text, fold_case=attribute.case == "fold")
+    table = canonical_spellings(text, fold_case=attribute.case == "fold", rows=rows)
     changed = table.filter(pl.col("text") != pl.col("spelling"))
     if changed.height:
         merged = changed.filter(pl.col("spelling").is_in(_said_twice(table).implode()))

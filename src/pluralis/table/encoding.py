@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -198,8 +198,11 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     return encode_clean(clean(frame, policy), policy)
 
 
-def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
-    """Check a frame against its policy and read its columns as it says, one by one: most take less memory then."""
+def clean(frame: pl.DataFrame | ParquetFile, policy: Policy, decimals: Collection[str] = ()) -> Clean:
+    """Check a frame against its policy and read its columns as it says, one by one: most take less memory then.
+
+    Of a part of a larger table, `decimals` are the columns of numbers that are not all whole in that.
+    """
     policy.require_decided()
     policy.check_columns(frame.columns)
     if frame.height == 0:
@@ -209,7 +212,8 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy) -> Clean:
     remarks: dict[str, list[str]] = {name: [] for name in used}
 
     def column_of(name: str) -> pl.Series:
-        return canonical(frame[name], used[name], policy.missing_in(name), remarks[name], in_codes=True)
+        values = canonical(frame[name], used[name], policy.missing_in(name), remarks[name], in_codes=True)
+        return values.cast(pl.Float64) if name in decimals else values
 
     read = dict(zip(used, in_threads(column_of, used), strict=True))
     notes += [note for of_column in remarks.values() for note in of_column]

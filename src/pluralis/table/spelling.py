@@ -98,8 +98,10 @@ def same_text(values: pl.Series, *, fold_case: bool) -> pl.Series:
     return places.cast(pl.UInt32).gather(values.to_physical()).alias(values.name)
 
 
-def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:
+def canonical_spellings(values: pl.Series, *, fold_case: bool, rows: pl.Series | None = None) -> pl.DataFrame:
     """One row for each distinct text in `values`: `text`, and the `spelling` it is published under.
+
+    `rows` is how many rows hold each of `values`; if not given, one.
 
     The spelling is the commonest one of its skeleton, blanks and Unicode already tidied; ties go to the first in
     code-point order, so the answer does not depend on the order of the rows. Missing stays missing.
@@ -108,7 +110,8 @@ def canonical_spellings(values: pl.Series, *, fold_case: bool) -> pl.DataFrame:
     ['flu', 'flu', 'flu']
     """
     name = "text"
-    seen = values.rename(name).drop_nulls().to_frame().group_by(name).agg(pl.len().alias("rows"))
+    held = values.rename(name).to_frame().with_columns(rows=pl.lit(1) if rows is None else rows)
+    seen = held.drop_nulls(name).group_by(name).agg(pl.col("rows").sum())
     seen = seen.with_columns(
         skeleton(pl.col(name), fold_case=False).alias("tidy"), skeleton(pl.col(name), fold_case=fold_case).alias("core")
     )

@@ -1,0 +1,264 @@
+"""Releases in parts: what every part keeps the whole keeps, from the same bytes whatever the order and the workers."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pluralis as pls
+from pluralis.errors import Infeasible, OutputError, PolicyError, ReleaseError
+from pluralis.publishing import parts as module
+from pluralis.publishing.parts import publish_in_parts
+from pluralis.release.reading import parts_of
+from support.cli_runner import caller
+
+METHODS = (
+    "anatomy",
+    "bsgi",
+    "decomposition",
+    "incognito",
+    "kaca",
+    "mondrian",
+    "msb",
+    "randomized-addition",
+    "tp",
+)
+ROWS = 1_200
+
+
+def people(rows: int = ROWS, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "person": [f"p{i}" for i in rng.integers(0, rows // 2, rows)],
+            "age": rng.integers(20, 60, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "ward": rng.choice(["a", "b", "c"], rows),
+            "ill": rng.choice([f"d{i}" for i in range(12)], rows),
+        }
+    )
+
+
+def policy_of(method: str, **more: object) -> pls.Policy:
+    attributes = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}, "ward": {"role": "plain"}}
+    sensitive = {"ill": {"role": "sensitive", "l": 3}}
+    publish = {"method": method, "suppress": 0.2}
+    return pls.Policy.from_dict(
+        {"version": 1, "attributes": attributes | sensitive, "others": "drop", "publish": publish, **more}
+    )
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def published(table: object, policy: pls.Policy, folder: Path, **options: object) -> module.PublishedParts:
+    settings = {"key": pls.Key.test(), "part": 400, "workers": 1, "attacks": False, "allow_test": True}
+    return publish_in_parts(table, policy, folder, **{**settings, **options})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parts") / "release"
+    published(people(), policy_of("anatomy"), folder)
+    return folder
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_part_is_a_release_and_the_whole_keeps_what_they_keep(method: str, tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    made = published(people(), policy_of(method, person="person" if method == "bsgi" else None), folder)
+    assert made.verdict.holds
+    verdict = pls.audit(folder, allow_test=True)
+    assert verdict.holds
+    certificate = "what the manifest says was measured is what its tables give"  # written after the first audit
+    assert [finding for finding in verdict.findings if finding.claim != certificate] == [*made.verdict.findings]
+    stated = made.manifest
+    assert (stated.rows + stated.suppressed, len(stated.parts) > 1) == (ROWS, True)
+    for info in stated.parts:
+        assert pls.audit(folder / info.folder, allow_test=True).holds
+
+
+def test_every_row_is_in_one_part(release: Path) -> None:
+    names = ["age", "sex", "ward"]
+    shown = pl.read_parquet(release / "part-*" / "quasi.parquet").select(names).sort(names)
+    assert shown.equals(people().select(names).sort(names).cast(dict(shown.schema)))
+
+
+@pytest.mark.parametrize("method", ["anatomy", "bsgi", "randomized-addition"])
+def test_order_of_rows_files_chunks_and_workers_change_no_byte(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, policy = people(), policy_of(method)
+    published(table, policy, tmp_path / "one")
+    monkeypatch.setattr("pluralis.engines.routing.CHUNK", 97)
+    monkeypatch.setattr("pluralis.engines.routing.WAITING", 300)
+    shuffled = table.sample(fraction=1.0, shuffle=True, seed=5).select(reversed(table.columns))
+    (tmp_path / "files").mkdir()
+    for i in range(3):
+        shuffled.slice(i * 400, 400).write_parquet(tmp_path / "files" / f"{i}.parquet", row_group_size=110)
+    published(tmp_path / "files", policy, tmp_path / "two", workers=2)
+    assert digests(tmp_path / "one") == digests(tmp_path / "two")
+
+
+def test_persons_are_in_one_part_each(tmp_path: Path) -> None:
+    table = people().with_columns(mark=pl.col("person"))
+    settings = {"person": "person", "method": "anatomy", "others": "drop"}
+    policy = pls.Policy(quasi=["age"], plain=["mark"], sensitive={"ill": 2}, **settings)
+    published(table, policy, tmp_path / "release")
+    parts = [set(pl.read_parquet(path)["mark"]) for path in sorted((tmp_path / "release").glob("part-*/quasi.parquet"))]
+    assert len(parts) == 3
+    assert not parts[0] & parts[1] | parts[0] & parts[2] | parts[1] & parts[2]
+
+
+def test_spellings_and_numbers_are_those_of_the_whole_table(tmp_path: Path) -> None:
+    """One value in two spellings, and one number that is not whole: no part decides that for itself."""
+    table = people().with_columns(
+        ill=pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.col("ill").str.to_uppercase()).otherwise("ill"),
+        age=pl.col("age") + pl.when(pl.int_range(pl.len()) == 0).then(0.5).otherwise(0.0),
+    )
+    published(table, policy_of("anatomy"), tmp_path / "release")
+    release = tmp_path / "release"
+    values = pl.read_parquet(release / "part-*" / "sensitive.parquet")["ill"].unique()
+    assert len({value.lower() for value in values}) == values.len() == 12
+    assert {pl.read_parquet_schema(path)["age"] for path in release.glob("part-*/quasi.parquet")} == {pl.Float64()}
+
+
+def test_a_value_at_exactly_one_in_l_still_publishes(tmp_path: Path) -> None:
+    """Parts in which it is too common are joined, at worst all of them."""
+    table = people().with_columns(ill=pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.lit("flu")).otherwise("ill"))
+    policy = policy_of("anatomy", publish={"method": "anatomy"})
+    made = published(table, policy, tmp_path / "release")
+    assert made.verdict.holds
+    assert made.manifest.suppressed == 0
+    assert len(made.manifest.parts) < 3
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_what_cannot_be_met_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    table = people().with_columns(ill=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("flu")).otherwise("ill"))
+    with pytest.raises(Infeasible, match="'ill' cannot be 3-diverse"):
+        published(table, policy_of("anatomy", publish={"method": "anatomy"}), tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "about"),
+    [
+        (policy_of("gd"), "gd decides its tables from all rows at once"),
+        (policy_of("auto"), "method: auto"),
+        (policy_of("anatomy", rules=["sex -> ill : l=2"]), "rules"),
+        (policy_of("anatomy").model_copy(update={"attributes": pls.Policy(quasi=["sex"], sensitive={
+            "ill": {"gain": 3}}).attributes}), "gain and t"),
+    ],
+)  # fmt: skip
+def test_what_needs_all_rows_at_once_is_refused(policy: pls.Policy, about: str, tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=about):
+        published(people(), policy, tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_that_dies_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TASK", "support.worker_tasks:end")
+    with pytest.raises(OutputError, match="A worker ended while it published a part"):
+        published(people(), policy_of("anatomy"), tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_release_under_one_key_is_refused(release: Path, tmp_path: Path) -> None:
+    key = pls.Key.read(release.with_name("release.private") / "key")
+    assert len(key.made) == 1
+    with pytest.raises(OutputError, match="under this key already"):
+        published(people(), policy_of("anatomy"), tmp_path / "again", key=key)
+    with pytest.raises(OutputError, match="exists already"):
+        published(people(), policy_of("anatomy"), release)
+
+
+def test_modes_are_those_of_any_release(release: Path) -> None:
+    assert release.stat().st_mode & 0o777 == 0o755
+    for path in release.rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o755 if path.is_dir() else 0o644), path
+    private = release.with_name("release.private")
+    assert {path.name: path.stat().st_mode & 0o777 for path in private.iterdir()} == dict.fromkeys(
+        ("key", "policy.yaml", "audit.json", "utility.json", "report.html"), 0o600
+    )
+
+
+def test_the_report_says_that_there_are_parts(tmp_path: Path) -> None:
+    made = published(people(), policy_of("anatomy"), tmp_path / "release", attacks=True)
+    assert made.attacked
+    page = (tmp_path / "release.private" / "report.html").read_text(encoding="utf-8")
+    assert "This release is in 3 parts" in page
+    assert "1,200 rows" in page
+    assert sum("not measured at publication" in sentence for sentence in made.manifest.breaks) <= 1  # files
+
+
+def test_commands_take_a_release_in_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = caller(capsys, monkeypatch)
+    table, policy, folder = (str(tmp_path / name) for name in ("people.parquet", "policy.yaml", "release"))
+    people().write_parquet(table)
+    Path(policy).write_text(policy_of("anatomy").to_yaml(), encoding="utf-8")
+    made = call("publish", table, "--policy", policy, "--out", folder, "--engine", "local", "--part-rows", "400")
+    assert (made.code, "Published 1,200 rows in 3 parts" in made.out) == (0, True)
+    assert (tmp_path / "release.private" / "attack.json").is_file()
+    assert "Every claim holds" in call("audit", folder).out
+    assert call("query", folder, "age < 30", "--json").json["value"] == (people()["age"] < 30).sum()
+    for words in (("measure", folder, "--original", table), ("attack", folder, "--original", table)):
+        refused = call(*words)
+        assert (refused.code, "Name the folder of a part, part-00001" in refused.err.replace("\n", " ")) == (2, True)
+    again = ("publish", table, "--policy", policy, "--out", folder, "--engine", "local")
+    assert [call(*again).code, call(*again, "--replace").code] == [2, 2]
+    assert call(*again[:-2], "--engine", "memory", "--part-rows", "5", "--replace").code == 2
+
+
+def test_large_tables_are_published_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people().write_parquet(tmp_path / "people.parquet")
+    assert module.engine_for(tmp_path / "people.parquet") == "memory"
+    monkeypatch.setattr(module, "LARGE", ROWS)
+    assert module.engine_for(tmp_path / "people.parquet") == "local"
+    assert module.engine_for(people()) == "memory"
+
+
+# counting ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["anatomy", "bsgi", "randomized-addition"])
+def test_counts_are_the_sums_of_the_parts(method: str, tmp_path: Path) -> None:
+    published(people(), policy_of(method), tmp_path / "release")
+    release = pls.read_parts(tmp_path / "release")
+    for where in ("age < 30", "ill = 'd3'", "age >= 40 AND NOT ill = 'd1'", "ill IN ('d0', 'd7') OR sex = 'f'"):
+        own = [pls.AnalystRelease(part.manifest, part.tables).count(where) for part in release.parts()]
+        whole = release.count(where)
+        assert whole.value == pytest.approx(sum(part.value for part in own))
+        assert (whole.least, whole.most) == (sum(part.least for part in own), sum(part.most for part in own))
+        assert whole.least <= whole.low <= whole.high <= whole.most
+        assert whole.variance == pytest.approx(sum(part.variance for part in own))
+    counts = release.table("COUNT BY ill, sex")
+    assert counts.height == 24
+    assert counts["value"].sum() == pytest.approx(release.manifest.rows, rel=0.1)
+
+
+def test_values_that_some_part_lacks_are_counted(tmp_path: Path) -> None:
+    table = people().with_columns(ward=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("z")).otherwise("ward"))
+    published(table, policy_of("anatomy"), tmp_path / "release")
+    release = pls.read_parts(tmp_path / "release")
+    assert release.count("ward = 'z'").value == 1
+    assert release.count("ward != 'z'").value == ROWS - 1
+    assert release.table("COUNT BY ward")["value"].to_list()[-1] == 1
+    with pytest.raises(pls.QueryError, match="'zz'"):
+        release.count("ward = 'zz'")
+
+
+def test_a_release_that_is_not_in_parts_is_read_as_one(release: Path) -> None:
+    with pytest.raises(ReleaseError, match="not in parts"):
+        pls.read_parts(release / "part-00001")
+    with pytest.raises(ReleaseError, match="in parts"):
+        pls.read_release(release)
+    assert parts_of(release / "part-00001") is None

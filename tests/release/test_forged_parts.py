@@ -1,0 +1,224 @@
+"""Folders of releases in parts that were forged: whatever does not follow from the parts is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pluralis as pls
+from pluralis import auditing
+from pluralis.errors import InputError, ReleaseError
+from pluralis.publishing.parts import publish_in_parts
+from pluralis.release.parts import PartsManifest, parts_readme
+from pluralis.release.reading import parts_of
+from pluralis.table.parquet_files import write_parquet_bytes
+
+
+def people(rows: int = 600) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    return pl.DataFrame({"age": rng.integers(20, 60, rows), "ill": rng.choice([f"d{i}" for i in range(9)], rows)})
+
+
+@pytest.fixture(scope="module")
+def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two releases in parts, of which the first promises 1/3 and the second 1/2."""
+    folder = tmp_path_factory.mktemp("genuine")
+    for name, l in (("release", 3), ("weaker", 2)):
+        policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": l}, method="anatomy")
+        settings: dict[str, Any] = {"part": 200, "workers": 1, "attacks": False, "key": pls.Key.test()}
+        publish_in_parts(people(), policy, folder / name, allow_test=True, **settings)
+    return folder
+
+
+@pytest.fixture
+def forged(genuine: Path, tmp_path: Path) -> Path:
+    shutil.copytree(genuine / "release", tmp_path / "release")
+    return tmp_path / "release"
+
+
+def seal(folder: Path, **changes: Any) -> None:
+    """Write the manifest anew, with true hashes of the parts' manifests, and the README that follows from it."""
+    plain = json.loads((folder / "manifest.json").read_text(encoding="utf-8")) | changes
+    for part in plain["parts"]:
+        own = folder / part["folder"] / "manifest.json"
+        if own.is_file():
+            part["sha256"] = hashlib.sha256(own.read_bytes()).hexdigest()
+    manifest = PartsManifest.model_validate(plain)
+    (folder / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
+    (folder / "README.md").write_text(parts_readme(manifest), encoding="utf-8")
+
+
+def stated(folder: Path) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return plain
+
+
+def extra_file(folder: Path) -> None:
+    (folder / "notes.txt").write_text("hiv: all of them")
+
+
+def linked_part(folder: Path) -> None:
+    shutil.move(folder / "part-00002", folder.parent / "elsewhere")
+    (folder / "part-00002").symlink_to(folder.parent / "elsewhere")
+
+
+def missing_part(folder: Path) -> None:
+    shutil.rmtree(folder / "part-00003")
+
+
+def part_that_is_not_listed(folder: Path) -> None:
+    shutil.copytree(folder / "part-00003", folder / "part-00004")
+
+
+def fewer_listed(folder: Path) -> None:
+    plain = stated(folder)
+    seal(folder, parts=plain["parts"][:-1], rows=sum(part["rows"] for part in plain["parts"][:-1]))
+
+
+def gap_in_numbers(folder: Path) -> None:
+    (folder / "part-00003").rename(folder / "part-00007")
+    parts = stated(folder)["parts"]
+    parts[2]["folder"] = "part-00007"
+    seal(folder, parts=parts)
+
+
+def other_rows(folder: Path) -> None:
+    seal(folder, rows=6_000)
+
+
+def other_rows_of_a_part(folder: Path) -> None:
+    parts = stated(folder)["parts"]
+    parts[0]["rows"] += 10
+    parts[1]["rows"] -= 10
+    seal(folder, parts=parts)
+
+
+def stronger_claim(folder: Path) -> None:
+    seal(folder, claims=["P(ill | age) ≤ 1/9"])
+
+
+def a_claim_more(folder: Path) -> None:
+    seal(folder, claims=[*stated(folder)["claims"], "nobody can be found"])
+
+
+def no_breaks(folder: Path) -> None:
+    seal(folder, breaks=[])
+
+
+def another_sentence(folder: Path) -> None:
+    seal(folder, breaks=[*stated(folder)["breaks"], "everything else is safe"])
+
+
+def another_method(folder: Path) -> None:
+    seal(folder, method="mondrian")
+
+
+def no_test(folder: Path) -> None:
+    seal(folder, test=False)
+
+
+def other_hash(folder: Path) -> None:
+    plain = stated(folder)
+    plain["parts"][1]["sha256"] = "0" * 64
+    (folder / "manifest.json").write_text(PartsManifest.model_validate(plain).to_json(), encoding="utf-8")
+
+
+def readme_of_ones_own(folder: Path) -> None:
+    (folder / "README.md").write_text("# Safe against any attack\n", encoding="utf-8")
+
+
+def another_spelling(folder: Path) -> None:
+    (folder / "manifest.json").write_text(json.dumps(stated(folder)), encoding="utf-8")
+
+
+def part_within_a_part(folder: Path) -> None:
+    inside = folder / "part-00001"
+    shutil.copytree(folder, folder.parent / "copy")
+    shutil.rmtree(inside)
+    shutil.move(folder.parent / "copy", inside)
+    seal(folder)
+
+
+def weaker_part(folder: Path, genuine: Path) -> None:
+    shutil.rmtree(folder / "part-00002")
+    shutil.copytree(genuine / "weaker" / "part-00002", folder / "part-00002")
+    seal(folder)
+
+
+FORGERIES: tuple[Callable[[Path], None], ...] = (
+    extra_file, linked_part, missing_part, part_that_is_not_listed, fewer_listed, gap_in_numbers, other_rows,
+    other_rows_of_a_part, stronger_claim, a_claim_more, no_breaks, another_sentence, another_method, no_test,
+    other_hash, readme_of_ones_own, another_spelling, part_within_a_part,
+)  # fmt: skip
+
+
+def test_the_genuine_one_is_read(genuine: Path, forged: Path) -> None:
+    assert pls.audit(genuine / "release", allow_test=True).holds
+    seal(forged)
+    assert pls.audit(forged, allow_test=True).holds
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+def test_what_does_not_follow_from_the_parts_is_refused(forge: Callable[[Path], None], forged: Path) -> None:
+    forge(forged)
+    with pytest.raises(ReleaseError):
+        pls.audit(forged, allow_test=True)
+    with pytest.raises(ReleaseError):
+        pls.read_parts(forged)
+
+
+def test_a_part_that_promises_less_is_refused(forged: Path, genuine: Path) -> None:
+    weaker_part(forged, genuine)
+    with pytest.raises(ReleaseError, match="part-00002: it is of another form, or promises something else"):
+        pls.audit(forged, allow_test=True)
+
+
+def test_cells_of_a_part_are_judged(forged: Path) -> None:
+    """The hashes are right, and one group holds one value only: where a part does not hold, the whole does not."""
+    place = forged / "part-00002"
+    values = pl.read_parquet(place / "sensitive.parquet")
+    first = values.filter(pl.col("group") == 1)
+    merged = first.head(1).with_columns(count=pl.lit(first["count"].sum(), pl.Int64))
+    table = pl.concat([merged.cast(dict(values.schema)), values.filter(pl.col("group") != 1)])
+    data = write_parquet_bytes(table)
+    (place / "sensitive.parquet").write_bytes(data)
+    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    info = next(one for one in manifest["tables"] if one["name"] == "sensitive")
+    info |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "rows": table.height}
+    (place / "manifest.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    seal(forged)
+    verdict = pls.audit(forged, allow_test=True)
+    assert not verdict.holds
+    failed = next(finding for finding in verdict.failures if finding.claim == "P(ill | age) ≤ 1/3")
+    assert (failed.measured, failed.witness) == (1.0, "part-00002, group 1")
+
+
+def test_a_folder_that_changes_meanwhile_is_refused(forged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    once = auditing._each_part
+
+    def changing(*given: Any) -> Any:
+        yield from once(*given)
+        seal(forged, breaks=[])
+
+    monkeypatch.setattr(auditing, "_each_part", changing)
+    with pytest.raises(ReleaseError):
+        pls.audit(forged, allow_test=True)
+
+
+def test_the_original_is_compared_where_the_key_is(genuine: Path) -> None:
+    with pytest.raises(InputError, match="in parts is not compared with its original"):
+        pls.audit(genuine / "release", people(), allow_test=True)
+
+
+def test_other_folders_are_not_in_parts(forged: Path, tmp_path: Path) -> None:
+    assert parts_of(forged / "part-00001") is None
+    with pytest.raises(ReleaseError, match=r"manifest\.json is missing"):
+        parts_of(tmp_path)
