@@ -35,8 +35,8 @@ from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.spelling import cores
 from pluralis.threads import in_threads
 
-CHUNK = 1 << 20  # rows that are read at a time
-WAITING = 1 << 22  # rows that wait in memory until they are written to their shards
+CHUNK = 1 << 19  # rows that are read at a time
+WAITING = 1 << 21  # rows that wait in memory until they are written to their shards
 MISSING = np.uint64(2**64 - 1)
 _SHARD = "\0shard"
 
