@@ -73,9 +73,16 @@ def show_check(console: Terminal, checked: PolicyCheck, fix: Path | None) -> Non
         for problem in problems:
             console.say("  {}", problem, wrap=False)
     changes = [problem for problem in checked.problems if problem.change]
+    left = [problem for problem in checked.problems if problem.code and not problem.change]
+    if left:
+        written = " Nothing was written." if fix is not None else ""
+        them = "these" if len(left) > 1 else "this"
+        console.say("\n[bold]{}[/]{}", f"No change of the policy mends {them}: correct it yourself, then check again.",
+                    written)  # fmt: skip
+        for problem in left:
+            console.say("  {}", problem, wrap=False)
+        return
     if checked.mended is None or not changes:
-        if refused:
-            console.say("\nNo policy mends all of this: correct what has no line below, then check again.")
         return
     console.say("\n[bold]{}[/]", "Changed in the mended policy" if fix else "What --fix FILE would change")
     for problem in changes:
