@@ -17,12 +17,12 @@ import pluralis as pls
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.policy.strict_yaml import parse_document
 from pluralis.profiling import drafting
-from pluralis.profiling.drafting import drafted, flow
+from pluralis.profiling.drafting import drafted, flow, written
 from pluralis.table.icd import icd_line
 from support.cli_runner import caller
 from support.data_files import data_file
 from support.effort import LONG
-from support.health_tables import MADE
+from support.health_tables import AGENTS, MADE
 from support.health_tables import SENSITIVE as MADE_SENSITIVE
 
 ROWS = 1_000_000 if LONG else 2_500  # of each public table at most: of few rows, all are published in a minute
@@ -174,6 +174,54 @@ def test_the_first_policy_of_encounters() -> None:
     assert policy.l("diag_1") == 4  # though l was lowered before drugs were left out
     assert 7 < len(policy.sensitive) < len(MADE_SENSITIVE["encounters"])  # no row may be suppressed for a bounded value
     assert next(c for c in look.columns if c.name == "age").order[:2] == ("[0-10)", "[10-20)")
+
+
+@pytest.mark.parametrize("sensitive", [AGENTS, AGENTS[12:], []], ids=["all", "some", "none"])
+def test_what_is_suggested_of_undecided_columns_publishes(sensitive: list[str], tmp_path: Path) -> None:
+    """Also where they cannot all be protected together, beside people with several rows."""
+    table = MADE["trial"](1_500)
+    draft = drafted(pls.profile(table))
+    assert set(AGENTS) <= set(draft.named("decide"))
+    assert 0 < len(draft.not_suggested) < len(AGENTS)
+    text = written(draft)
+    for name in draft.not_suggested:
+        assert "(if sensitive: {role: identifier}); it cannot be protected together with all others" in line_of(
+            text, name
+        )
+    assert f"then {', '.join(draft.not_suggested)} would not be published" in text
+    policy = pls.Policy.parse(decided(text, sensitive))
+    assert pls.publish(table, policy, key=pls.Key.test(), attacks=False).manifest.rows == 1_500
+    assert set(policy.sensitive) & set(AGENTS) == set(sensitive) - set(draft.not_suggested)
+
+
+def test_an_l_that_undecided_columns_cannot_have_together_is_suggested_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    waves = {f"wave_{j}": draw.choices("pqrs", [6, 5, 5, 5], k=400) for j in range(3)}
+    table = pl.DataFrame({"age": [20 + i % 50 for i in range(400)], "illness": draw.choices("abcdef", k=400), **waves})
+    refused = drafting._refused
+
+    def crowded(draft: drafting.Drafted, sample: pl.DataFrame, *, undecided: str = "quasi") -> str | None:
+        if undecided == "sensitive" and any(line.keys["l"] > 2 for line in draft.suggested.values()):
+            return "too much at once"
+        return refused(draft, sample, undecided=undecided)
+
+    assert {line.keys["l"] for line in drafted(pls.profile(table)).suggested.values()} == {3}
+    monkeypatch.setattr(drafting, "_refused", crowded)
+    draft = drafted(pls.profile(table))
+    assert {line.keys["l"] for line in draft.suggested.values()} == {2}
+    assert (draft.lines["illness"].keys["l"], draft.not_suggested) == (4, [])
+
+
+def test_a_mark_of_one_column_is_missing_in_all() -> None:
+    """Where few rows hold it, it does not look like a mark; but what is missing is said once for the whole table."""
+    draw = random.Random(1)
+    first = ["?" if i % 4 == 0 else draw.choice("abcd") for i in range(400)]
+    second = ["?" if i < 2 else draw.choice("efgh") for i in range(400)]
+    table = pl.DataFrame({"age": [20 + i % 50 for i in range(400)], "illness": first, "disease": second})
+    draft = drafted(pls.profile(table))
+    assert draft.missing == ["?"]
+    assert draft.lines["disease"].keys["if_missing"] == {"as": "unknown"}
+    assert draft.lines["disease"].role == "sensitive"
 
 
 def test_nothing_becomes_plain_that_tells_of_anybody() -> None:
