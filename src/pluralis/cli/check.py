@@ -11,7 +11,7 @@ from pluralis.cli.options import AsJson, Encoding, Separator, TableFiles
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Terminal, terminal
 from pluralis.display.escaping import print_json
-from pluralis.display.words import counted
+from pluralis.display.words import counted, folded
 from pluralis.errors import Infeasible, InputError, OutputError, PluralisError, PolicyError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def show_check(console: Terminal, checked: PolicyCheck, fix: Path | None) -> Non
     for title, problems in every(checked.problems):
         console.say("\n[bold]{}[/]", title)
         for problem in problems:
-            console.say("  {}", problem, wrap=False)
+            console.say("  {}", folded(str(problem)), wrap=False)
     changes = [problem for problem in checked.problems if problem.change]
     left = [problem for problem in checked.problems if problem.code and not problem.change]
     if left:
@@ -80,7 +80,7 @@ def show_check(console: Terminal, checked: PolicyCheck, fix: Path | None) -> Non
         console.say("\n[bold]{}[/]{}", f"No change of the policy mends {them}: correct it yourself, then check again.",
                     written)  # fmt: skip
         for problem in left:
-            console.say("  {}", problem, wrap=False)
+            console.say("  {}", folded(str(problem)), wrap=False)
         return
     if checked.mended is None or not changes:
         return
