@@ -362,3 +362,54 @@ def test_joined_codes_are_counted_in_rows_and_chapters_are_offered() -> None:
     line = line_of(pls.profile(table).draft(), "diag_1")
     assert f"{len(rare)} values that fewer than 20 rows hold become one, {rows:,} rows (" in line
     assert "; rare: {below: 20, along: {icd: 9}} joins them along chapters instead" in line
+
+
+def places(rows: int = 3_000) -> pl.DataFrame:
+    """People of whom few are old, in zip codes of counties of regions and in many small towns."""
+    draw = random.Random(3)
+    zips = [str(10_000 + draw.randrange(200)) for _ in range(rows)]
+    stays = [str(1 + int(draw.expovariate(0.2))) if draw.random() < 0.99 else "120 +" for _ in range(rows)]
+    return pl.DataFrame({
+        "age": [draw.randrange(80) if draw.random() < 0.99 else draw.randrange(91, 104) for _ in range(rows)],
+        "zipcode": zips,
+        "county": [f"c{int(one) % 20}" for one in zips],
+        "region": [f"r{int(one) % 4}" for one in zips],
+        "city": [f"town {int(300 * draw.random() ** 4)}" for _ in range(rows)],
+        "hours": [draw.randrange(1, 60) if draw.random() < 0.998 else draw.randrange(200, 400) for _ in range(rows)],
+        "disease": draw.choices("abcdefgh", k=rows),
+        "length_of_stay": stays,
+    })  # fmt: skip
+
+
+def test_quasi_identifiers_are_recoded_as_their_values_ask_for() -> None:
+    text = pls.profile(places()).draft()
+    assert "hierarchy: {columns: [zipcode, county, region]}" in line_of(text, "zipcode")
+    assert "county, region: its wider values; as a line of its own, county may tell more" in line_of(text, "zipcode")
+    assert "{role: quasi, type: number, top: 90}" in line_of(text, "age")
+    assert "few rows lie above 90" in line_of(text, "age")
+    assert "{role: quasi, type: number, top: 60}" in line_of(text, "hours")
+    assert "rare: {below: 20, as: other}}  # 2" in line_of(text, "city")
+    assert "that fewer than 20 rows hold become one" in line_of(text, "city")
+    assert 'order: ["1", "2"' in line_of(text, "length_of_stay")
+    assert '"120 +"]' in line_of(text, "length_of_stay")
+    assert "it can be published" in text
+    policy = pls.Policy.parse(text)
+    shown = pls.publish(places(), policy, key=pls.Key.test(), attacks=False).tables["microdata"]
+    assert not any(re.search(r"9[1-9]|10\d", label) for label in shown["age"])
+    assert {*shown["zipcode"]} & {f"c{i}" for i in range(20)}
+
+
+def test_what_gains_nothing_from_it_is_not_recoded() -> None:
+    draw = random.Random(3)
+    table = places().with_columns(
+        age=pl.Series([draw.randrange(90) for _ in range(3_000)]),
+        county=pl.Series([f"c{draw.randrange(20)}" for _ in range(3_000)]),
+        region=pl.Series([f"r{draw.randrange(4)}" for _ in range(3_000)]),
+        city=pl.Series([f"town {draw.randrange(30)}" for _ in range(3_000)]),
+        hours=pl.Series([draw.randrange(60) for _ in range(3_000)]),
+    )
+    text = pls.profile(table).draft()
+    assert "hierarchy: {mask: right}" in line_of(text, "zipcode")
+    for name in ("age", "hours"):
+        assert "{role: quasi, type: number}" in line_of(text, name)
+    assert "{role: quasi}" in line_of(text, "city")

@@ -44,6 +44,8 @@ MOST_L = 4
 MOST_ADVERSARIES = 4
 MOST_DROPPED = 0.05  # of the rows, where a sensitive number is missing
 K = 5
+OLD = 90  # ages above it say who somebody is
+BEYOND, FAR = 0.005, 0.5  # share of rows at an end of numbers, and how far out, of what the others span, some lie
 NOTICED = 0.05  # of information loss
 # terms of which numbers are codes: neither their order nor their distance means anything
 CATEGORIES = frozenset(
@@ -234,7 +236,7 @@ def _line(column: ColumnProfile, draft: Drafted) -> Line:
     if column.role in ("identifier", "plain"):
         line.comments.append(column.reason)
     elif column.role == "quasi":
-        line.keys |= _as_quasi(column, draft.look)
+        _generalize(line, draft.look)
     elif column.role == "sensitive":
         _protect(line, draft)
     else:
@@ -254,19 +256,64 @@ def _as_numbers(column: ColumnProfile) -> Keys:
     return {**({"type": "number"} if column.type == "number" and not category else {}), **marks}
 
 
-def _as_quasi(column: ColumnProfile, look: Profile) -> Keys:
-    """How a quasi-identifier is generalized: by what decides what, dates, masks, or the order of bands."""
+def _generalize(line: Line, look: Profile) -> None:
+    """How a quasi-identifier is generalized: by what decides what, dates, masks, the order of bands, fewer values."""
+    column = line.column
     keys = _as_numbers(column)
-    chain = _decided_by(column, look)
-    if re.search(r"zip|post", column.name.casefold()) and "type" not in keys:
-        return {**keys, "hierarchy": {"mask": "right"}}
-    if chain and "type" not in keys and understood("quasi", {"hierarchy": {"columns": chain}}):
-        return {**keys, "hierarchy": {"columns": chain}}
-    if column.shape == "date" and understood("quasi", {"hierarchy": {"date": ["month", "year"]}}):
-        return {**keys, "hierarchy": {"date": ["day", "month", "year"]}}
-    if column.order and understood("quasi", {"order": list(column.order)}):
-        return {**keys, "order": list(column.order)}
-    return keys
+    line.keys |= keys
+    chain = _decided_by(column, look) if "type" not in keys else []
+    if chain and _readable(look, {**keys, "hierarchy": {"columns": chain}}, chain):
+        line.keys["hierarchy"] = {"columns": chain}
+        wider = ", ".join(chain[1:])
+        line.comments.append(f"{wider}: its wider values; as a line of its own, {chain[1]} may tell more of a row")
+    elif re.search(r"zip|post", column.name.casefold()) and "type" not in keys:
+        line.keys["hierarchy"] = {"mask": "right"}
+    elif column.shape == "date" and understood("quasi", {"hierarchy": {"date": ["month", "year"]}}):
+        line.keys["hierarchy"] = {"date": ["day", "month", "year"]}
+    elif column.order and understood("quasi", {"order": list(column.order)}):
+        line.keys["order"] = list(column.order)
+    elif "type" not in keys and column.rare and column.distinct > FEW and look.rows >= 50 * RARE:
+        line.keys["rare"] = {"below": RARE, "as": "other"}
+        line.comments.append(f"{column.rare:,} values that fewer than {RARE} rows hold become one")
+    elif "type" in keys and (ends := _ends_of(column, look)):
+        line.keys |= ends
+        few = " and ".join(f"{'above' if key == 'top' else 'below'} {end}" for key, end in ends.items())
+        line.comments.append(f"few rows lie {few}, and are published as that, or beyond")
+
+
+def _readable(look: Profile, keys: Keys, columns: list[str]) -> bool:
+    """Whether the first of some columns can be read as a quasi-identifier with these keys."""
+    if look.frame is None or not understood("quasi", keys):
+        return False
+    attributes = {columns[0]: {"role": "quasi", **keys}}
+    missing = ["", *_marks(look)]
+    try:
+        policy = Policy.from_dict({"version": 1, "attributes": attributes, "others": "drop", "missing": missing})
+        encode(look.frame.select(columns), policy)
+    except (InputError, PolicyError, Infeasible):
+        return False
+    return True
+
+
+def _ends_of(column: ColumnProfile, look: Profile) -> Keys:
+    """Where numbers are cut off beyond which few rows lie: ages at 90, others where a few lie far out."""
+    assert look.frame is not None
+    texts = as_text(look.frame[column.name], []).str.strip_chars()
+    numbers = texts.filter(~texts.is_in(list(column.marks))).cast(pl.Float64, strict=False).drop_nulls()
+    low, high = numbers.quantile(BEYOND), numbers.quantile(1 - BEYOND)
+    if column.distinct <= FEW // 3 or low is None or high is None or high <= low:
+        return {}
+    smallest, largest = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
+    if {"age", "ages"} & set(words_of(column.name)):
+        few = 0 < (numbers > OLD).sum() <= MOST_DROPPED * look.rows
+        return {"top": OLD} if few and smallest >= 0 else {}
+    step = float(_round_width((high - low) / 20))
+    ends: Keys = {}
+    if smallest < low - FAR * (high - low):
+        ends["bottom"] = _number(number_text(np.floor(low / step) * step))
+    if largest > high + FAR * (high - low):
+        ends["top"] = _number(number_text(np.ceil(high / step) * step))
+    return ends
 
 
 def _decided_by(column: ColumnProfile, look: Profile) -> list[str]:
