@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from pluralis.assembling.building import build
+from pluralis.attacks.told_in_cells import told_in_cells
 from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError, closest, did_you_mean
 from pluralis.grouping.eligibility import largest_l, require_eligible
 from pluralis.method import AUTO, method_for, methods
@@ -517,8 +518,13 @@ def look_at_what_misleads(examined: Examined, look: Profile, frame: pl.DataFrame
             examined.note("misleading", message, place, 0)
         elif attribute.role == "plain" and (message := finds_rows(column, look.rows) or ""):
             examined.note("misleading", message, place, 0)
-    for name, message in told_by(policy, frame, look):
+    told = dict(told_by(policy, frame, look))
+    for name, message in told.items():
         examined.note("misleading", message, ("attributes", name), 0)
+    named = {role: [name for name in policy.named(role) if name in columns] for role in ("plain", "quasi")}
+    plain = [name for name in named["plain"] if name not in told]
+    for cell in told_in_cells(frame, plain, named["quasi"], [name for name in policy.sensitive if name in columns]):
+        examined.note("misleading", str(cell), ("attributes", cell.plain[0]), 0)
     if policy.person is None and (person := look.person) is not None and person in policy.columns:
         message = (
             f"{person!r} repeats in several rows: if it names people, add `person: {person}`, or no group is kept "

@@ -15,7 +15,7 @@ from pluralis.comparison.choice import choose
 from pluralis.method import AUTO
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.progress import stage
-from pluralis.publishing.attack_scores import measured, not_stopped, remarks_on_plain
+from pluralis.publishing.attack_scores import measured, not_stopped, remarks_on_cells, remarks_on_plain
 from pluralis.publishing.republishing import Known
 from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
@@ -90,6 +90,8 @@ allows is 2; set l: 2, or allow suppress: 0.25.
     known = Known.sampled(made.original, made.people, in_order=bool(made.key.made) or asked.republish is not None)
     with stage("packing the tables"):
         remarks = (*made.notes, *remarks_on_plain(attacked or ()))
+        if attacked is not None:
+            remarks = (*remarks, *remarks_on_cells(made.original, policy))
         return Publication(manifest, release.tables, asked, made.key, made.loss, remarks, attacked, exposed, known)
 
 
