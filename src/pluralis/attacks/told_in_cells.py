@@ -25,7 +25,7 @@ ASKED = 300  # cells of three columns
 ROWS = 100_000  # of a larger table, spread over all of it
 
 
-class Told(NamedTuple):
+class TellingCell(NamedTuple):
     """Of the rows with one plain and one quasi value the share that has a sensitive value, and without the plain."""
 
     plain: tuple[str, str]
@@ -46,7 +46,7 @@ class Told(NamedTuple):
 
 def told_in_cells(
     original: pl.DataFrame, plain: Sequence[str], quasi: Sequence[str], sensitive: Sequence[str]
-) -> Iterator[Told]:
+) -> Iterator[TellingCell]:
     """The cell of each plain and sensitive column in which the first tells most of the second; none where it does not.
 
     >>> zips = ["a"] * 200 + ["b"] * 400
@@ -60,7 +60,7 @@ def told_in_cells(
     few = {name for name in {*plain, *quasi, *sensitive} if 1 < frame[name].n_unique() <= VALUES}
     asked = 0
     for column, name in product(plain, sensitive):
-        cells: list[Told] = []
+        cells: list[TellingCell] = []
         for known in quasi:
             if not {column, name, known} <= few or asked >= ASKED:
                 continue
@@ -70,7 +70,7 @@ def told_in_cells(
             yield max(cells, key=lambda one: (one.rows * (one.share - one.without), one.quasi))
 
 
-def _cells(frame: pl.DataFrame, plain: str, quasi: str, name: str) -> Iterator[Told]:
+def _cells(frame: pl.DataFrame, plain: str, quasi: str, name: str) -> Iterator[TellingCell]:
     """The cells of one quasi-identifier in which the plain column tells of the sensitive one."""
 
     def share_among(column: str, label: str) -> pl.Expr:
@@ -83,4 +83,4 @@ def _cells(frame: pl.DataFrame, plain: str, quasi: str, name: str) -> Iterator[T
     for one in able.iter_rows(named=True):
         share, without = one["rows"] / one["of"], max(one["best"], one["seen"])
         if interval(share, one["of"], DOUBT)[0] > without + FAR:
-            yield Told((plain, one[plain]), (quasi, one[quasi]), (name, one[name]), one["of"], share, without)
+            yield TellingCell((plain, one[plain]), (quasi, one[quasi]), (name, one[name]), one["of"], share, without)

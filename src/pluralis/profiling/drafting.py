@@ -73,7 +73,7 @@ class Line:
         return str(self.keys["role"])
 
     @property
-    def said(self) -> str:
+    def comment(self) -> str:
         """What is said of it, and asked."""
         if self.if_sensitive is None:
             return "; ".join(self.comments)
@@ -693,7 +693,7 @@ def written(draft: Drafted) -> str:
     ]
     width = max((len(key_text(name)) for name in draft.lines), default=0) + 1
     for name, line in draft.lines.items():
-        lines.append(f"  {key_text(name) + ':':<{width}} {flow(line.keys)}  # {line.said}")
+        lines.append(f"  {key_text(name) + ':':<{width}} {flow(line.keys)}  # {line.comment}")
     if undecided:
         waiting = f"{len(undecided)} columns wait" if len(undecided) > 1 else "One column waits"
         lines.append(

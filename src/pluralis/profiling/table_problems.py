@@ -239,12 +239,12 @@ def _mend_order(examined: Examined, name: str, frame: pl.DataFrame) -> str:
     assert policy is not None
     keys, fold_case = examined.keys(name), policy.columns[name].case == "fold"
     unordered = {key: value for key, value in attribute_keys(policy, name).items() if key != "order"}
-    held = encode(frame, _only(policy, name, unordered))[name].value_texts()
+    values = encode(frame, _only(policy, name, unordered))[name].value_texts()
     listed = [str(value) for value in keys["order"]]
     place = {core: i for i, core in enumerate(cores(pl.Series(listed), fold_case=fold_case))}
-    held_cores = cores(pl.Series(held, dtype=pl.String), fold_case=fold_case).to_list()
+    held_cores = cores(pl.Series(values, dtype=pl.String), fold_case=fold_case).to_list()
     free = [listed[i] for core, i in place.items() if core not in held_cores]
-    for value in (value for value, core in zip(held, held_cores, strict=True) if core not in place):
+    for value in (value for value, core in zip(values, held_cores, strict=True) if core not in place):
         meant = closest(value, free)
         if meant is None:
             return ""
@@ -518,11 +518,11 @@ def look_at_what_misleads(examined: Examined, look: Profile, frame: pl.DataFrame
             examined.note("misleading", message, place, 0)
         elif attribute.role == "plain" and (message := finds_rows(column, look.rows) or ""):
             examined.note("misleading", message, place, 0)
-    told = dict(told_by(policy, frame, look))
-    for name, message in told.items():
+    associated = dict(told_by(policy, frame, look))
+    for name, message in associated.items():
         examined.note("misleading", message, ("attributes", name), 0)
     named = {role: [name for name in policy.named(role) if name in columns] for role in ("plain", "quasi")}
-    plain = [name for name in named["plain"] if name not in told]
+    plain = [name for name in named["plain"] if name not in associated]
     for cell in told_in_cells(frame, plain, named["quasi"], [name for name in policy.sensitive if name in columns]):
         examined.note("misleading", str(cell), ("attributes", cell.plain[0]), 0)
     if policy.person is None and (person := look.person) is not None and person in policy.columns:
