@@ -236,3 +236,14 @@ def did_you_mean(word: str, known: Iterable[str], most: int = 12) -> str:
         return f"Did you mean {folded[close[0]]!r}?"
     shown = ", ".join(names[:most]) + (", …" if len(names) > most else "")
     return f"Known: {shown}." if names else "There are none."
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The one name that an unknown one is close to; None where none is, or several are.
+
+    >>> closest("Yess", ["No", "Yes"]), closest("hepatitis", ["hepatitis b", "hepatitis c"]), closest("x", ["yes"])
+    ('Yes', None, None)
+    """
+    folded = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(word.casefold(), folded, n=2, cutoff=0.6)
+    return folded[close[0]] if len(close) == 1 else None

@@ -13,7 +13,9 @@ import pytest
 from pluralis.attacks import Result
 from pluralis.attacks.base import Options
 from pluralis.attacks.plain import ATTACK, NOTHING_TOLD, VALUES, plain_columns
+from pluralis.attacks.told_in_cells import told_in_cells
 from pluralis.auditing import audit
+from pluralis.profiling.checking import check_policy
 from pluralis.publishing.pipeline import publish
 from pluralis.randomness import Key
 from pluralis.report.risk import with_results
@@ -108,6 +110,37 @@ def test_a_flag_that_tells_in_some_cells_only_is_named_too(method: str) -> None:
         assert result.witness == "ward = yes"
         assert result.success > result.prior + 0.1
         assert result.above_chance
+
+
+def in_one_zip_code(rows: int, *, tells: bool = True) -> pl.DataFrame:
+    """A flag that is set for those of one zip code of thirty who have gout and no others; elsewhere it is drawn."""
+    rng = np.random.default_rng(3)
+    zips, drawn = rng.integers(0, 30, rows), rng.random(rows) < 0.1
+    diseases = rng.choice(DISEASES, rows)
+    flag = np.where((zips == 7) & tells, diseases == "gout", drawn)
+    return pl.DataFrame({
+        "age": rng.integers(18, 90, rows), "zipcode": [f"z{one:02}" for one in zips], "disease": diseases,
+        "ward": np.where(flag, "yes", "no"),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [3_000, 20_000])
+def test_a_flag_that_is_certain_in_one_zip_code_of_thirty_is_named(rows: int) -> None:
+    """Among all people of whom it is set those of the zip code are few, and no doubt is left among themselves."""
+    attributes = {name: keys for name, keys in ATTRIBUTES.items() if name != "sex"}
+    policy = policy_of({**attributes, "zipcode": {"role": "quasi"}}, method="anatomy")
+    notes = publish(in_one_zip_code(rows), policy, key=Key.test(), attacks=True).notes
+    said = [note for note in notes if "ward, a plain column, tells of disease where zipcode = z07: of " in note]
+    assert len(said) == 1
+    assert re.search(r"rows there with ward = yes, 100 % have gout; \d\d % without it", said[0])
+    check = check_policy(in_one_zip_code(rows), policy)
+    assert any(said[0] in problem.message for problem in check.problems if problem.group == "misleading")
+    assert check.feasible
+
+
+def test_a_flag_that_tells_nowhere_is_not_named() -> None:
+    table = in_one_zip_code(3_000, tells=False)
+    assert not list(told_in_cells(table, ["ward"], ["zipcode", "age"], ["disease"]))
 
 
 @pytest.mark.parametrize("method", EXACT)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from pluralis.attacks import Result, attacks
-from pluralis.attacks.results import worst_first
+from pluralis.attacks.results import worst_first, worst_of_each
 from pluralis.cli.attack import show_results
 from pluralis.cli.terminal import Terminal
 from pluralis.publishing.pipeline import publish
@@ -57,11 +57,35 @@ def test_the_worst_three_come_first_and_the_rest_if_asked(release: Path, call: C
     words = (release, "--original", release.parent / "patients.csv")
     results = [Result.from_dict(one) for one in json.loads(call(*words, "--json").out)["results"]]
     lines = call(*words).out.splitlines()
-    assert [line.split()[0] for line in lines[1:4]] == [result.attack for result in worst_first(results)[:3]]
-    assert lines[4] == f"{len(results) - 3} results more, less bad: --all shows them."
+    assert [line.split()[0] for line in lines[1:4]] == [result.attack for result in worst_of_each(results)[:3]]
+    assert lines[4] == f"{len(results) - 3} results more: --all shows them, the worst first."
     every = call(*words, "--all").out.splitlines()
     assert [line.split()[0] for line in every[1 : len(results) + 1]] == [one.attack for one in worst_first(results)]
     assert not any("--all" in line for line in every)
+
+
+def test_the_worst_three_are_of_different_values() -> None:
+    """One value that three adversaries guess is one finding; what exceeds a promise is shown whatever it is of."""
+    made = publish(PATIENTS, patients_policy(2), key=KEY, attacks=False)
+
+    def result(name: str, right: float, attack: str, value: str | None = None, **more: float) -> Result:
+        return Result(attack, name, 90, False, right, right, right, 0.1, name, ("age",), value=value, **more)
+
+    worst = [
+        result("disease", 0.9 - i / 100, attack, "HIV") for i, attack in enumerate(("definetti", "skewness", "prior"))
+    ]
+    others = [result("disease", 0.5, "homogeneity", "flu"), result("pay", 0.4, "background")]
+    for results, shown in (
+        ([*worst, *others], ["definetti", "homogeneity", "background"]),
+        (worst, ["definetti", "skewness", "prior"]),
+        ([*worst, *others, result("disease", 0.3, "minimality", "HIV", promised=0.2, worst=0.3)],
+         ["minimality", "definetti", "homogeneity"]),
+    ):  # fmt: skip
+        console = Terminal(width=200)
+        with console.capture() as output:
+            show_results(console, results, made)
+        lines = output.get().splitlines()
+        assert [line.split()[0] for line in lines[1:4]] == shown
 
 
 def test_every_breach_is_shown() -> None:

@@ -31,6 +31,7 @@ TABLE = pl.DataFrame({
     "charge": [DRAW.choice(["5", "5.0", "7", "9", "12", "8"]) for _ in range(ROWS)],
     "steps": [str(DRAW.randint(1, 9_999)) for _ in range(ROWS)],
     "note": ["x"] * ROWS,
+    "ill": ["Yes" if DRAW.random() < 0.1 else "No" for _ in range(ROWS)],
 })  # fmt: skip
 PLANTED = """\
 # what our board decided
@@ -45,15 +46,16 @@ attributes:
   drug:      {role: sensitive, l: 3}
   charge:    {role: sensitive, l: 2}
   steps:     {role: decide}  # ask Ann
+  ill:       {role: sensitive, at_most: {"Yess": 1/4}}
   sex:       {role: quasi}
 person: patient
 publish:
   method: bsgj
 """
 KINDS = {  # what is planted, in which group and on which line
-    "stands twice": ("policy", 13),
+    "stands twice": ("policy", 14),
     "unknown key 'rol'": ("policy", 7),
-    "no method 'bsgj'": ("policy", 15),
+    "no method 'bsgj'": ("policy", 16),
     "no such column": ("columns", 6),
     "says nothing about 'note'": ("columns", 2),
     "'steps' is not decided": ("columns", 12),
@@ -61,6 +63,7 @@ KINDS = {  # what is planted, in which group and on which line
     "education.csv has no line for 'abroad'": ("values", 8),
     "'drug' is sensitive and missing": ("values", 10),
     "'charge' holds '5' and '5.0'": ("values", 11),
+    "no row holds 'Yess'": ("values", 13),
     "'disease' cannot be 9-diverse": ("feasibility", 9),
 }
 
@@ -103,6 +106,7 @@ def test_the_mended_policy_publishes_and_keeps_what_was_right(pluralis: Callable
         "  sex:       {role: quasi}  # f or m",
         "  disease:   {role: sensitive, l: 2}  # the main one",
         "  steps:     {role: identifier}  # ask Ann",
+        '  ill:       {role: sensitive, at_most: {"Yes": 1/4}}',
     )
     assert [line for line in kept if line not in text.splitlines()] == []
     ran = pluralis("publish", "table.csv", "--policy", "fixed.yaml", "--out", "release", "--no-attack")
@@ -140,7 +144,7 @@ def test_the_problems_as_json(pluralis: Callable[..., Any]) -> None:
     ran = pluralis("check", "table.csv", "--policy", "policy.yaml", "--json")
     data = json.loads(ran.out)
     assert len(data["problems"]) == len(KINDS)
-    assert pls.Policy.parse(data["mended"]).sensitive == ["charge", "disease", "drug"]
+    assert pls.Policy.parse(data["mended"]).sensitive == ["charge", "disease", "drug", "ill"]
 
 
 def test_a_good_policy_has_none(here: Path) -> None:
@@ -382,4 +386,49 @@ def test_a_bound_of_a_value_that_no_row_holds_stands_among_the_others(here: Path
     assert any("no row holds 'Ja'" in message for message in messages)
     assert any("'agge'" in message for message in messages)
     assert any("bsgy" in message for message in messages)
+    assert check.mended is None
+
+
+def test_what_cannot_be_mended_is_named_at_the_end(pluralis: Callable[..., Any]) -> None:
+    bound = "disease: {role: sensitive, at_most: {Ja: 1/4}}"
+    Path("policy.yaml").write_text(f"version: 1\nothers: drop\nattributes:\n  agge: {{role: quasi}}\n  {bound}\n")
+    ran = pluralis("check", "table.csv", "--policy", "policy.yaml", "--fix", "fixed.yaml")
+    _, said, last = ran.out.partition("No change of the policy mends this: correct it yourself, then check again.")
+    assert said
+    assert "Nothing was written." in last
+    assert "no row holds 'Ja'" in last
+    assert "agge" not in last
+    assert not Path("fixed.yaml").exists()
+
+
+MISSPELT_WORDS = {  # what is written, and what was meant
+    'ill: {role: sensitive, at_most: {"Yess": 1/4}}': 'ill: {role: sensitive, at_most: {"Yes": 1/4}}',
+    'ill: {role: sensitive, at_most: {"Yes": 1/3, "YES": 1/4}}': 'ill: {role: sensitive, at_most: {"Yes": 1/4}}',
+    "education: {role: quasi, order: [shcool, college, abroad]}": "[school, college, abroad]",
+    "sex: {role: quasi, hierarchy: {columns: [sex, wrad]}}": "hierarchy: {columns: [sex, ward]}",
+    "sex: {role: quasi, rare: {belwo: 3}}": "rare: {below: 3}",
+    "sex: {role: quasi, case: keeep}": "case: keep",
+    "drug: {role: sensitive, l: 2, if_missing: dorp}": "if_missing: drop",
+    "drug: {role: sensitive, l: 2, if_missing: drop, model: entropi}": "model: entropy",
+    "sex: {role: quasi}\npublish: {options: {refin: 3}}": "options: {refine: 3}",
+    "sex: {role: quasi}\npublish: {method: decomposition, options: {primary: diseas}}": "{primary: disease}",
+}
+
+
+@pytest.mark.parametrize("text", MISSPELT_WORDS)
+def test_a_misspelt_word_becomes_what_was_meant_and_is_not_taken_out(text: str, here: Path) -> None:
+    """What is taken out would be published with less protection than was asked for."""
+    policy = f"version: 1\nothers: drop\nattributes:\n  ward: {{role: quasi}}\n  {DISEASE}\n  {text}\n"
+    Path("policy.yaml").write_text(policy)
+    check = pls.check_policy(TABLE.with_columns(ward=pl.lit("w")), "policy.yaml")
+    (problem,) = (one for one in check.problems if one.code)
+    assert problem.change
+    assert MISSPELT_WORDS[text] in (check.mended or "")
+
+
+def test_of_several_values_that_may_be_meant_none_is_taken(here: Path) -> None:
+    table = TABLE.with_columns(disease=pl.Series(["hepatitis b", "hepatitis c", "flu", "gout"] * (ROWS // 4)))
+    policy = pls.Policy(quasi=["sex"], sensitive={"disease": {"at_most": {"hepatitis": "1/3"}}}, others="drop")
+    check = pls.check_policy(table, policy)
+    assert [problem.change for problem in check.problems if problem.code] == [""]
     assert check.mended is None

@@ -17,12 +17,12 @@ import pluralis as pls
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.policy.strict_yaml import parse_document
 from pluralis.profiling import drafting
-from pluralis.profiling.drafting import drafted, flow
+from pluralis.profiling.drafting import drafted, flow, written
 from pluralis.table.icd import icd_line
 from support.cli_runner import caller
 from support.data_files import data_file
 from support.effort import LONG
-from support.health_tables import MADE
+from support.health_tables import AGENTS, MADE
 from support.health_tables import SENSITIVE as MADE_SENSITIVE
 
 ROWS = 1_000_000 if LONG else 2_500  # of each public table at most: of few rows, all are published in a minute
@@ -176,6 +176,54 @@ def test_the_first_policy_of_encounters() -> None:
     assert next(c for c in look.columns if c.name == "age").order[:2] == ("[0-10)", "[10-20)")
 
 
+@pytest.mark.parametrize("sensitive", [AGENTS, AGENTS[12:], []], ids=["all", "some", "none"])
+def test_what_is_suggested_of_undecided_columns_publishes(sensitive: list[str], tmp_path: Path) -> None:
+    """Also where they cannot all be protected together, beside people with several rows."""
+    table = MADE["trial"](1_500)
+    draft = drafted(pls.profile(table))
+    assert set(AGENTS) <= set(draft.named("decide"))
+    assert 0 < len(draft.not_suggested) < len(AGENTS)
+    text = written(draft)
+    for name in draft.not_suggested:
+        assert "(if sensitive: {role: identifier}); it cannot be protected together with all others" in line_of(
+            text, name
+        )
+    assert f"then {', '.join(draft.not_suggested)} would not be published" in text
+    policy = pls.Policy.parse(decided(text, sensitive))
+    assert pls.publish(table, policy, key=pls.Key.test(), attacks=False).manifest.rows == 1_500
+    assert set(policy.sensitive) & set(AGENTS) == set(sensitive) - set(draft.not_suggested)
+
+
+def test_an_l_that_undecided_columns_cannot_have_together_is_suggested_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    waves = {f"wave_{j}": draw.choices("pqrs", [6, 5, 5, 5], k=400) for j in range(3)}
+    table = pl.DataFrame({"age": [20 + i % 50 for i in range(400)], "illness": draw.choices("abcdef", k=400), **waves})
+    refused = drafting._refused
+
+    def crowded(draft: drafting.Drafted, sample: pl.DataFrame, *, undecided: str = "quasi") -> str | None:
+        if undecided == "sensitive" and any(line.keys["l"] > 2 for line in draft.suggested.values()):
+            return "too much at once"
+        return refused(draft, sample, undecided=undecided)
+
+    assert {line.keys["l"] for line in drafted(pls.profile(table)).suggested.values()} == {3}
+    monkeypatch.setattr(drafting, "_refused", crowded)
+    draft = drafted(pls.profile(table))
+    assert {line.keys["l"] for line in draft.suggested.values()} == {2}
+    assert (draft.lines["illness"].keys["l"], draft.not_suggested) == (4, [])
+
+
+def test_a_mark_of_one_column_is_missing_in_all() -> None:
+    """Where few rows hold it, it does not look like a mark; but what is missing is said once for the whole table."""
+    draw = random.Random(1)
+    first = ["?" if i % 4 == 0 else draw.choice("abcd") for i in range(400)]
+    second = ["?" if i < 2 else draw.choice("efgh") for i in range(400)]
+    table = pl.DataFrame({"age": [20 + i % 50 for i in range(400)], "illness": first, "disease": second})
+    draft = drafted(pls.profile(table))
+    assert draft.missing == ["?"]
+    assert draft.lines["disease"].keys["if_missing"] == {"as": "unknown"}
+    assert draft.lines["disease"].role == "sensitive"
+
+
 def test_nothing_becomes_plain_that_tells_of_anybody() -> None:
     table = pl.DataFrame({"age": range(50), "wave": ["w1"] * 50, "steps": range(50), "illness": ["flu"] * 50})
     roles = {c.name: (c.role, c.reason) for c in pls.profile(table).columns}
@@ -314,3 +362,54 @@ def test_joined_codes_are_counted_in_rows_and_chapters_are_offered() -> None:
     line = line_of(pls.profile(table).draft(), "diag_1")
     assert f"{len(rare)} values that fewer than 20 rows hold become one, {rows:,} rows (" in line
     assert "; rare: {below: 20, along: {icd: 9}} joins them along chapters instead" in line
+
+
+def places(rows: int = 3_000) -> pl.DataFrame:
+    """People of whom few are old, in zip codes of counties of regions and in many small towns."""
+    draw = random.Random(3)
+    zips = [str(10_000 + draw.randrange(200)) for _ in range(rows)]
+    stays = [str(1 + int(draw.expovariate(0.2))) if draw.random() < 0.99 else "120 +" for _ in range(rows)]
+    return pl.DataFrame({
+        "age": [draw.randrange(80) if draw.random() < 0.99 else draw.randrange(91, 104) for _ in range(rows)],
+        "zipcode": zips,
+        "county": [f"c{int(one) % 20}" for one in zips],
+        "region": [f"r{int(one) % 4}" for one in zips],
+        "city": [f"town {int(300 * draw.random() ** 4)}" for _ in range(rows)],
+        "hours": [draw.randrange(1, 60) if draw.random() < 0.998 else draw.randrange(200, 400) for _ in range(rows)],
+        "disease": draw.choices("abcdefgh", k=rows),
+        "length_of_stay": stays,
+    })  # fmt: skip
+
+
+def test_quasi_identifiers_are_recoded_as_their_values_ask_for() -> None:
+    text = pls.profile(places()).draft()
+    assert "hierarchy: {columns: [zipcode, county, region]}" in line_of(text, "zipcode")
+    assert "county, region: its wider values; as a line of its own, county may tell more" in line_of(text, "zipcode")
+    assert "{role: quasi, type: number, top: 90}" in line_of(text, "age")
+    assert "few rows lie above 90" in line_of(text, "age")
+    assert "{role: quasi, type: number, top: 60}" in line_of(text, "hours")
+    assert "rare: {below: 20, as: other}}  # 2" in line_of(text, "city")
+    assert "that fewer than 20 rows hold become one" in line_of(text, "city")
+    assert 'order: ["1", "2"' in line_of(text, "length_of_stay")
+    assert '"120 +"]' in line_of(text, "length_of_stay")
+    assert "it can be published" in text
+    policy = pls.Policy.parse(text)
+    shown = pls.publish(places(), policy, key=pls.Key.test(), attacks=False).tables["microdata"]
+    assert not any(re.search(r"9[1-9]|10\d", label) for label in shown["age"])
+    assert {*shown["zipcode"]} & {f"c{i}" for i in range(20)}
+
+
+def test_what_gains_nothing_from_it_is_not_recoded() -> None:
+    draw = random.Random(3)
+    table = places().with_columns(
+        age=pl.Series([draw.randrange(90) for _ in range(3_000)]),
+        county=pl.Series([f"c{draw.randrange(20)}" for _ in range(3_000)]),
+        region=pl.Series([f"r{draw.randrange(4)}" for _ in range(3_000)]),
+        city=pl.Series([f"town {draw.randrange(30)}" for _ in range(3_000)]),
+        hours=pl.Series([draw.randrange(60) for _ in range(3_000)]),
+    )
+    text = pls.profile(table).draft()
+    assert "hierarchy: {mask: right}" in line_of(text, "zipcode")
+    for name in ("age", "hours"):
+        assert "{role: quasi, type: number}" in line_of(text, name)
+    assert "{role: quasi}" in line_of(text, "city")

@@ -47,7 +47,9 @@ def test_a_column_of_nothing_but_marks_keeps_its_values() -> None:
 
 def test_what_is_no_number_in_a_column_of_numbers_is_named() -> None:
     stays = shape_of({**counts(*map(str, range(1, 100))), "120 +": 3}, [])
-    assert (stays.odd, stays.number) == (("120 +",), False)
+    assert (stays.odd, stays.number, stays.word) == ((), False, "bands")
+    assert stays.order == (*map(str, range(1, 100)), "120 +")
+    assert shape_of({**counts(*map(str, range(1, 400))), "500+": 3}, []).odd == ("500+",)  # too many to be listed
 
 
 def test_bands_come_in_their_order() -> None:

@@ -48,6 +48,20 @@ def encounters(rows: int = 3_000, seed: int = 1) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+AGENTS = [f"agent_{letter}" for letter in "abcdefghijklmnopqrst"]
+
+
+def trial(rows: int = 3_000, seed: int = 4) -> pl.DataFrame:
+    """Stays of people with several of them, and twenty columns of which no name says that they are of drugs."""
+    draw = np.random.default_rng(seed)
+    known = ("encounter_id", "patient_nbr", "race", "gender", "age", "diag_1", "diag_2", "diag_3", "readmitted")
+    agents = {}
+    for i, name in enumerate(AGENTS):
+        shares = np.array([60 + 2 * i, 40.5 - 2 * i, 1, 1]) / 102.5
+        agents[name] = pl.Series([str(one) for one in draw.choice(["none", "same", "more", "less"], rows, p=shares)])
+    return encounters(rows, seed).select(known).with_columns(**agents)
+
+
 def survey(rows: int = 3_000, seed: int = 2) -> pl.DataFrame:
     """A health survey: yes or no diseases of which few say yes, days, bands of age."""
     draw = np.random.default_rng(seed)
@@ -108,9 +122,10 @@ def discharges(rows: int = 3_000, seed: int = 3) -> pl.DataFrame:
 SENSITIVE = {
     "encounters": ["weight", "payer_code", "medical_specialty", "diag_1", "diag_2", "diag_3", "number_diagnoses",
                    "A1Cresult", *DRUGS, "readmitted"],
+    "trial": ["diag_1", "diag_2", "diag_3", "readmitted", *AGENTS],
     "survey": ["HeartDisease", "BMI", "Smoking", "AlcoholDrinking", "Stroke", "PhysicalHealth", "DiffWalking",
                "Diabetic", "GenHealth", "SleepTime"],
     "discharges": ["Length of Stay", "CCS Diagnosis Description", "APR Severity of Illness Description",
                    "Payment Typology 1", "Total Charges"],
 }  # fmt: skip
-MADE = {"encounters": encounters, "survey": survey, "discharges": discharges}
+MADE = {"encounters": encounters, "trial": trial, "survey": survey, "discharges": discharges}

@@ -26,6 +26,22 @@ def worst_first(results: Iterable[Result]) -> list[Result]:
     )  # fmt: skip
 
 
+def worst_of_each(results: Iterable[Result]) -> list[Result]:
+    """The same order, but first the worst result of each attribute or value, then all others.
+
+    >>> asked = [("disease", 0.9), ("disease", 0.8), ("pay", 0.7)]
+    >>> results = [Result("homogeneity", name, 100, False, right, right, right, 0.1, name) for name, right in asked]
+    >>> [result.success for result in worst_of_each(results)]
+    [0.9, 0.7, 0.8]
+    """
+    first: dict[tuple[str | None, ...], Result] = {}
+    ordered = worst_first(results)
+    for one in ordered:
+        first.setdefault((one.attribute, one.value) if one.attribute is not None else (one.attack, one.question), one)
+    chosen = {id(one) for one in first.values()}
+    return [*first.values(), *(one for one in ordered if id(one) not in chosen)]
+
+
 class AttackResults(Shown, list[Result]):
     """A list of what attacks got, a result for each question that one asked.
 

@@ -107,18 +107,20 @@ def show_results(
     named: bool = False,
     everything: bool = False,
 ) -> None:
-    """A line for each question, the worst first: the worst few, or everything; and which attacks had none.
+    """A line for each question, the worst first: the worst few about different values, or everything.
 
     `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had;
     `named` whether a person column was named.
     """
     from pluralis.attacks.base import NOT_RUN
-    from pluralis.attacks.results import worst_first
+    from pluralis.attacks.results import worst_first, worst_of_each
     from pluralis.release.attribute_lists import AttributeLists
 
     ordered = worst_first(results)
     exceeding = sum(result.breach or result.above_promised_rate for result in results)
-    shown = ordered if everything else ordered[: max(WORST, exceeding)]
+    shown = (
+        ordered if everything else [*ordered[:exceeding], *worst_of_each(ordered[exceeding:])][: max(WORST, exceeding)]
+    )
     lists = AttributeLists.of_manifest(release.manifest)
     if any(lists.in_question(result.question, result.adversary) != result.question for result in shown):
         show_lists(console, lists)
@@ -126,7 +128,7 @@ def show_results(
     if shown:
         console.print(grid)
     if left := len(ordered) - len(shown):
-        console.say("{} more, less bad: --all shows them.", counted(left, "result"))
+        console.say("{} more: --all shows them, the worst first.", counted(left, "result"))
     breaches = sum(result.breach for result in results)
     if breaches:
         console.say("\n[bold red]{} of {} results exceed what was promised.[/]", breaches, len(results))

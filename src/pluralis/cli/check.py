@@ -11,7 +11,7 @@ from pluralis.cli.options import AsJson, Encoding, Separator, TableFiles
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Terminal, terminal
 from pluralis.display.escaping import print_json
-from pluralis.display.words import counted
+from pluralis.display.words import counted, folded
 from pluralis.errors import Infeasible, InputError, OutputError, PluralisError, PolicyError
 
 if TYPE_CHECKING:
@@ -71,11 +71,18 @@ def show_check(console: Terminal, checked: PolicyCheck, fix: Path | None) -> Non
     for title, problems in every(checked.problems):
         console.say("\n[bold]{}[/]", title)
         for problem in problems:
-            console.say("  {}", problem, wrap=False)
+            console.say("  {}", folded(str(problem)), wrap=False)
     changes = [problem for problem in checked.problems if problem.change]
+    left = [problem for problem in checked.problems if problem.code and not problem.change]
+    if left:
+        written = " Nothing was written." if fix is not None else ""
+        them = "these" if len(left) > 1 else "this"
+        console.say("\n[bold]{}[/]{}", f"No change of the policy mends {them}: correct it yourself, then check again.",
+                    written)  # fmt: skip
+        for problem in left:
+            console.say("  {}", folded(str(problem)), wrap=False)
+        return
     if checked.mended is None or not changes:
-        if refused:
-            console.say("\nNo policy mends all of this: correct what has no line below, then check again.")
         return
     console.say("\n[bold]{}[/]", "Changed in the mended policy" if fix else "What --fix FILE would change")
     for problem in changes:

@@ -23,7 +23,7 @@ def init(
 ) -> None:
     """Write a first policy with comments, to edit. It is tried on the table before it is written."""
     from pluralis.policy.policy import Policy
-    from pluralis.profiling.drafting import drafted, left_out_words, written
+    from pluralis.profiling.drafting import drafted, left_out_words, not_suggested_words, written
     from pluralis.profiling.profiles import profile as look_at
 
     if out.exists():
@@ -49,6 +49,8 @@ def init(
         )
     if draft.left_out:
         console.say("{}", left_out_words(draft.left_out))
+    if draft.not_suggested:
+        console.say("{}", not_suggested_words(draft.not_suggested))
     first = "decide those, read every line" if undecided else "Read every line"
     console.say("Wrote {}. {}, then: pluralis publish {} --policy {} --out release",
                 out, first[0].upper() + first[1:], named, out, wrap=False)  # fmt: skip

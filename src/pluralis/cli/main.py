@@ -30,6 +30,7 @@ from pluralis.cli.query import query
 from pluralis.cli.reproduce import reproduce
 from pluralis.cli.rules import rules
 from pluralis.display.escaping import complain, print_json, print_lines, printable
+from pluralis.display.words import folded
 from pluralis.errors import AuditFailed, Breached, PluralisError
 
 # Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
@@ -100,7 +101,7 @@ def run(command: Callable[[], Any]) -> int:
             print_json(refusal.verdict.to_dict())
         if "--json" in sys.argv and isinstance(refusal, Breached):
             print_json({"results": [result.to_dict() for result in refusal.results]})
-        complain(*refusal.lines)
+        complain(*map(folded, refusal.lines))
         return refusal.exit_code
     except OSError as error:
         complain(f"{error.strerror or error}: {error.filename or ''}. Check the path.")

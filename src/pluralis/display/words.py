@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+MOST_NAMED = 200  # values that a message in a terminal names
+_QUOTED = re.compile(r"""(?:'[^']*'|"[^"]*")""")
+
 
 def counted(count: int, noun: str) -> str:
     """So many of something.
@@ -21,3 +26,17 @@ def percent(share: float) -> str:
     if 0 < share < 0.005:
         return "under 1 %"
     return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def folded(message: str, most: int = MOST_NAMED) -> str:
+    """A message that names very many values, with the first of them and how the others are seen.
+
+    >>> folded("'a', 'b', 'c', 'd' are rare", most=2)
+    "'a', 'b' and 2 more (`pluralis check --json` names all) are rare"
+    """
+
+    def fold(run: re.Match[str]) -> str:
+        names = _QUOTED.findall(run[0])
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more (`pluralis check --json` names all)"
+
+    return re.sub(rf"{_QUOTED.pattern}(?:, {_QUOTED.pattern}){{{most},}}", fold, message)

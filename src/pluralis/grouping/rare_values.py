@@ -7,7 +7,7 @@ left would do. No line is said that was not tried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from pluralis.table.icd import icd_line
 from pluralis.table.recoding import join_along, join_rare
 from pluralis.table.text_trees import Lines
 
-NAMED = 8  # values that a refusal lists
 BELOWS = (2, 3, 5, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 400, 500, 750, 1_000, 2_000, 5_000)
 
 Counts = npt.NDArray[np.int64]
@@ -35,16 +34,6 @@ class Joining(NamedTuple):
 
     def __str__(self) -> str:
         return f"Add `{self.line}`, which joins {self.values:,} values in {self.rows:,} rows"
-
-
-def listed(values: Sequence[str]) -> str:
-    """Values in a message: the first of them, and how many there are more.
-
-    >>> listed(["a", "b"]), listed([str(i) for i in range(10)])
-    ("'a', 'b'", "'0', '1', '2', '3', '4', '5', '6', '7' and 2 more")
-    """
-    more = len(values) - NAMED
-    return ", ".join(map(repr, values[:NAMED])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def joining_that_works(

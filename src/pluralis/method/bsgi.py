@@ -5,7 +5,8 @@ Paper      Ye, Deng, Wang, Lv, Liu, Feng: BSGI: An Effective Algorithm towards S
 Words      bucket = rows that share a sensitive value; residual = rows left when fewer than l buckets remain.
 Departs    `variant: hardened` picks buckets by eligibility slack instead of size, places residual rows only where
            every attribute stays l-diverse, and exchanges rows between groups afterwards (docs/methods/bsgi.md says
-           why each is sound). `variant: paper` is the figures to the letter.
+           why each is sound). `variant: paper` is the figures to the letter. Where few rows fit no group, another
+           order of the rows is drawn.
 
 Theorem (both variants, one sensitive attribute, n1/n <= 1/l): every group holds l or more rows, all of different
 sensitive value, so no value fills more than 1/l of a group. With several attributes the hardened variant keeps
@@ -22,8 +23,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from pluralis.errors import Infeasible
-from pluralis.grouping.caps import reduced
+from pluralis.grouping.caps import Reduction, reduced
 from pluralis.grouping.eligibility import (
+    allowance,
     bounds_values,
     largest_l,
     require_allowance,
@@ -48,6 +50,8 @@ from pluralis.randomness import Draw
 from pluralis.table.encoding import Table
 
 BATCH = 2_000
+ATTEMPTS = 4  # orders of rows that are tried while few rows fit no group
+FEW_LEFT = 0.01  # of all rows: where more are left over, another order does not help
 
 
 class Bsgi(Method):
@@ -75,17 +79,27 @@ class Bsgi(Method):
         part = reduced(table, policy, draw)
         asked = self._asked(part.table, part.policy)
         kept = require_eligible(part.table, part.policy, draw, asked)
-        order = kept[draw.permutation(kept.size, "rows")]
+        for attempt in range(ATTEMPTS if self.variant == "hardened" else 1):
+            drawn = draw.permutation(kept.size, "rows" if attempt == 0 else f"rows, attempt {attempt + 1}")
+            plan = self._attempted(table, policy, part, asked, kept[drawn])
+            surplus = plan.suppressed - allowance(policy.publish.suppress, table.rows)
+            if not 0 < surplus <= FEW_LEFT * table.rows:
+                break
+        require_allowance(plan.suppressed, table.rows, policy)
+        require_bounds(table, policy, plan.group_of)
+        return plan
+
+    def _attempted(
+        self, table: Table, policy: Policy, part: Reduction, asked: dict[str, int], order: npt.NDArray[np.int64]
+    ) -> Plan:
+        """The groups that come of the rows in one order."""
         space = space_of(part.table.quasi, order)
         rules, ls = self._rules(part.table, asked, order)
         groups, aside = self._select(space, rules, int(ls.max()))
         placed = self._incorporate(space, rules, ls, groups, aside)
         _require_small_groups(placed, int(ls.max()), policy)
         group_of = self._refined(space, rules, placed, int(ls.max()))
-        plan = self._generalized(table, policy, part.rows[order], group_of)
-        require_allowance(plan.suppressed, table.rows, policy)
-        require_bounds(table, policy, plan.group_of)
-        return plan
+        return self._generalized(table, policy, part.rows[order], group_of)
 
     def _asked(self, table: Table, policy: Policy) -> dict[str, int]:
         """How diverse each attribute must be, the one that makes the buckets first: the one of largest l.

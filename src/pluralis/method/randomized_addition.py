@@ -40,7 +40,7 @@ from pluralis.errors import Infeasible, InputError, ReleaseError
 from pluralis.grouping.addition import FARTHEST, MEMBERS, MOST, Design, Value, blurred, possible_counts, posteriors
 from pluralis.grouping.eligibility import refuse_k, require_eligible, require_sensitive
 from pluralis.grouping.plan import SUPPRESSED, CandidatesPlan, Plan
-from pluralis.grouping.rare_values import joining_that_works, listed
+from pluralis.grouping.rare_values import joining_that_works
 from pluralis.grouping.row_identity import identity_of, row_words, shared_draws, value_words
 from pluralis.kernels.addition import calibrated_sets, tally, uniform_sets
 from pluralis.method.base import Method
@@ -240,7 +240,7 @@ def _too_rare(design: Design, column: Column, attribute: Attribute) -> str:
     named[sets[np.where(rare.any(axis=1, keepdims=True), rare, wrong)]] = True
     values = [str(design.values[i]) for i in np.flatnonzero(named)]
     return (
-        f"{column.name!r} at l = {design.l}: {listed(values)} "
+        f"{column.name!r} at l = {design.l}: {', '.join(map(repr, values))} "
         f"{'are' if named.sum() > 1 else 'is'} too rare, or too near 1/{design.l} of all rows: whoever knows how many "
         f"hold each value could guess with up to {design.bound:.1%}, not {1 / design.l:.1%}, and {FARTHEST:g} times "
         f"that is the most. {_mended(column, attribute, design.l)}"
@@ -402,10 +402,11 @@ def _drawn(
         alone = np.flatnonzero((listed > 0) & (listed < crowd))
         if not alone.size:
             return replace(design, attempt=attempt, effect=shared_draws(table, column, kept)), sets
-    value = column.text(int(np.flatnonzero(place == alone[0])[0]))
+    values = [column.text(int(code)) for code in np.flatnonzero(np.isin(place, alone))]
+    are, each = ("are", "each") if len(values) > 1 else ("is", "it")
     raise Infeasible(
-        f"{value!r} of {column.name!r} is so rare that fewer than {crowd} sets would list it: whoever sees them would "
-        f"know more than 1/l. {_mended(column, attribute, design.l)}"
+        f"{column.name!r}: {', '.join(map(repr, values))} {are} so rare that fewer than {crowd} sets would "
+        f"list {each}: whoever sees them would know more than 1/l. {_mended(column, attribute, design.l)}"
     )
 
 

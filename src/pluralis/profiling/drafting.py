@@ -4,7 +4,8 @@ Every column gets a role with what speaks for it, or `role: decide`. What is sen
 the table allows: l up to 4, else a bound for the rarer values, else it is not published. The policy is then built in
 memory, with undecided columns taken as quasi-identifiers, and made weaker until it can be: a smaller l, then few rows
 suppressed, then no bound for the commoner of two values, then as few as possible of the attributes left out, the most
-skewed first, and l again as large as can be.
+skewed first, and l again as large as can be. Then it is built with every undecided column protected as its line
+suggests, and what is suggested is made weaker in the same way.
 """
 
 from __future__ import annotations
@@ -32,14 +33,19 @@ from pluralis.profiling.profiles import FEW, RARE, ColumnProfile, Profile, profi
 from pluralis.profiling.vocabulary import meaning_of, words_of
 from pluralis.progress import stage
 from pluralis.randomness import Key
+from pluralis.table.canonical import as_text
 from pluralis.table.encoding import Table, encode
 from pluralis.table.labels import number_text
 
+KEYS = tuple(Key(bytes([i]) * 32) for i in range(3))  # which rows meet depends on the key, and so what just fits:
+SPARE = 1  # more attributes than must be are left out, so that it fits under another key, too
 TRIED = (5_000, 25_000, 300_000)  # rows that a draft is tried on, one after the other; few rows take few seconds
 MOST_L = 4
 MOST_ADVERSARIES = 4
 MOST_DROPPED = 0.05  # of the rows, where a sensitive number is missing
 K = 5
+OLD = 90  # ages above it say who somebody is
+BEYOND, FAR = 0.005, 0.5  # share of rows at an end of numbers, and how far out, of what the others span, some lie
 NOTICED = 0.05  # of information loss
 # terms of which numbers are codes: neither their order nor their distance means anything
 CATEGORIES = frozenset(
@@ -60,10 +66,27 @@ class Line:
     largest_l: int = 0
     bounds: Bounds | None = None  # where it is too skewed for any l
     left_out: bool = False  # though by itself it could be protected
+    if_sensitive: Line | None = None  # of a column to be decided: its line if it is sensitive
 
     @property
     def role(self) -> str:
         return str(self.keys["role"])
+
+    @property
+    def comment(self) -> str:
+        """What is said of it, and asked."""
+        if self.if_sensitive is None:
+            return "; ".join(self.comments)
+        able = self.if_sensitive
+        suggested = flow(able.keys) if able.role == "sensitive" or able.left_out else "too skewed to be protected"
+        why = "; it cannot be protected together with all others" if able.left_out else ""
+        question = f"decide: {self.column.reason} (if sensitive: {suggested}){why}"
+        return "; ".join([*self.comments[:1], question, *self.comments[1:]])
+
+    def copied(self) -> Line:
+        """The same line, to be changed."""
+        able = None if self.if_sensitive is None else self.if_sensitive.copied()
+        return replace(self, keys=dict(self.keys), comments=[*self.comments], if_sensitive=able)
 
     def bound(self, bounds: Bounds) -> None:
         """Bound these values, and say so in the place of what was said of other bounds."""
@@ -107,11 +130,28 @@ class Drafted:
             return []
         return [[*self.named("quasi"), name] for name in sensitive[:MOST_ADVERSARIES]]
 
+    @property
+    def not_suggested(self) -> list[str]:
+        """The undecided columns that are not published if all are sensitive."""
+        able = {name: line.if_sensitive for name, line in self.lines.items()}
+        return [name for name, line in able.items() if line is not None and line.left_out]
+
+    @property
+    def suggested(self) -> dict[str, Line]:
+        """The lines that undecided columns would have if they are sensitive, of those that can be protected."""
+        able = {name: line.if_sensitive for name, line in self.lines.items()}
+        return {name: line for name, line in able.items() if line is not None and line.role == "sensitive"}
+
     def to_dict(self, *, undecided: str = "decide") -> dict[str, Any]:
-        """What the policy file would hold; `undecided` is the role of the columns that wait for a decision."""
+        """What the policy file would hold; `undecided` is the role of the columns that wait for a decision.
+
+        If it is "sensitive", they have the keys that are suggested, and what cannot be protected is not published.
+        """
         attributes = {name: dict(line.keys) for name, line in self.lines.items()}
-        for keys in attributes.values():
+        for name, keys in attributes.items():
             keys["role"] = undecided if keys["role"] == "decide" else keys["role"]
+            if (able := self.lines[name].if_sensitive) is not None and undecided == "sensitive":
+                attributes[name] = dict(able.keys) if able.role == "sensitive" else {"role": "identifier"}
         person, publish = self.look.person, {"method": self.method, "suppress": self.suppress}
         data: dict[str, Any] = {"version": 1, "attributes": attributes, "publish": publish}
         data |= {"person": person} if person is not None else {}
@@ -196,15 +236,13 @@ def _line(column: ColumnProfile, draft: Drafted) -> Line:
     if column.role in ("identifier", "plain"):
         line.comments.append(column.reason)
     elif column.role == "quasi":
-        line.keys |= _as_quasi(column, draft.look)
+        _generalize(line, draft.look)
     elif column.role == "sensitive":
         _protect(line, draft)
     else:
         line.keys |= _as_numbers(column)
-        as_sensitive = Line(column, {"role": "sensitive"}, [""])
-        _protect(as_sensitive, draft)
-        able = flow(as_sensitive.keys) if as_sensitive.role == "sensitive" else "too skewed to be protected"
-        line.comments.append(f"decide: {column.reason} (if sensitive: {able})")
+        line.if_sensitive = Line(column, {"role": "sensitive"}, [""])
+        _protect(line.if_sensitive, draft)
     if column.odd and column.role in ("quasi", "sensitive", "decide"):
         line.comments.append(f"numbers, but for {', '.join(map(repr, column.odd))}; so text")
     return line
@@ -218,19 +256,64 @@ def _as_numbers(column: ColumnProfile) -> Keys:
     return {**({"type": "number"} if column.type == "number" and not category else {}), **marks}
 
 
-def _as_quasi(column: ColumnProfile, look: Profile) -> Keys:
-    """How a quasi-identifier is generalized: by what decides what, dates, masks, or the order of bands."""
+def _generalize(line: Line, look: Profile) -> None:
+    """How a quasi-identifier is generalized: by what decides what, dates, masks, the order of bands, fewer values."""
+    column = line.column
     keys = _as_numbers(column)
-    chain = _decided_by(column, look)
-    if re.search(r"zip|post", column.name.casefold()) and "type" not in keys:
-        return {**keys, "hierarchy": {"mask": "right"}}
-    if chain and "type" not in keys and understood("quasi", {"hierarchy": {"columns": chain}}):
-        return {**keys, "hierarchy": {"columns": chain}}
-    if column.shape == "date" and understood("quasi", {"hierarchy": {"date": ["month", "year"]}}):
-        return {**keys, "hierarchy": {"date": ["day", "month", "year"]}}
-    if column.order and understood("quasi", {"order": list(column.order)}):
-        return {**keys, "order": list(column.order)}
-    return keys
+    line.keys |= keys
+    chain = _decided_by(column, look) if "type" not in keys else []
+    if chain and _readable(look, {**keys, "hierarchy": {"columns": chain}}, chain):
+        line.keys["hierarchy"] = {"columns": chain}
+        wider = ", ".join(chain[1:])
+        line.comments.append(f"{wider}: its wider values; as a line of its own, {chain[1]} may tell more of a row")
+    elif re.search(r"zip|post", column.name.casefold()) and "type" not in keys:
+        line.keys["hierarchy"] = {"mask": "right"}
+    elif column.shape == "date" and understood("quasi", {"hierarchy": {"date": ["month", "year"]}}):
+        line.keys["hierarchy"] = {"date": ["day", "month", "year"]}
+    elif column.order and understood("quasi", {"order": list(column.order)}):
+        line.keys["order"] = list(column.order)
+    elif "type" not in keys and column.rare and column.distinct > FEW and look.rows >= 50 * RARE:
+        line.keys["rare"] = {"below": RARE, "as": "other"}
+        line.comments.append(f"{column.rare:,} values that fewer than {RARE} rows hold become one")
+    elif "type" in keys and (ends := _ends_of(column, look)):
+        line.keys |= ends
+        few = " and ".join(f"{'above' if key == 'top' else 'below'} {end}" for key, end in ends.items())
+        line.comments.append(f"few rows lie {few}, and are published as that, or beyond")
+
+
+def _readable(look: Profile, keys: Keys, columns: list[str]) -> bool:
+    """Whether the first of some columns can be read as a quasi-identifier with these keys."""
+    if look.frame is None or not understood("quasi", keys):
+        return False
+    attributes = {columns[0]: {"role": "quasi", **keys}}
+    missing = ["", *_marks(look)]
+    try:
+        policy = Policy.from_dict({"version": 1, "attributes": attributes, "others": "drop", "missing": missing})
+        encode(look.frame.select(columns), policy)
+    except (InputError, PolicyError, Infeasible):
+        return False
+    return True
+
+
+def _ends_of(column: ColumnProfile, look: Profile) -> Keys:
+    """Where numbers are cut off beyond which few rows lie: ages at 90, others where a few lie far out."""
+    assert look.frame is not None
+    texts = as_text(look.frame[column.name], []).str.strip_chars()
+    numbers = texts.filter(~texts.is_in(list(column.marks))).cast(pl.Float64, strict=False).drop_nulls()
+    low, high = numbers.quantile(BEYOND), numbers.quantile(1 - BEYOND)
+    if column.distinct <= FEW // 3 or low is None or high is None or high <= low:
+        return {}
+    smallest, largest = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
+    if {"age", "ages"} & set(words_of(column.name)):
+        few = 0 < (numbers > OLD).sum() <= MOST_DROPPED * look.rows
+        return {"top": OLD} if few and smallest >= 0 else {}
+    step = float(_round_width((high - low) / 20))
+    ends: Keys = {}
+    if smallest < low - FAR * (high - low):
+        ends["bottom"] = _number(number_text(np.floor(low / step) * step))
+    if largest > high + FAR * (high - low):
+        ends["top"] = _number(number_text(np.ceil(high / step) * step))
+    return ends
 
 
 def _decided_by(column: ColumnProfile, look: Profile) -> list[str]:
@@ -286,9 +369,10 @@ def _ways(column: ColumnProfile, draft: Drafted) -> Iterator[tuple[Keys, str]]:
     """Ways to recode a sensitive attribute before it is protected, the best first, each with a remark."""
     numbers = _as_numbers(column)
     gaps: Keys = {}
-    if column.missing and numbers.get("type") == "number" and column.missing <= MOST_DROPPED * draft.look.rows:
+    missing = _missing(column, draft)
+    if missing and numbers.get("type") == "number" and missing <= MOST_DROPPED * draft.look.rows:
         gaps = {"if_missing": "drop"}
-    elif column.missing:
+    elif missing:
         numbers.pop("type", None)
         gaps = {"if_missing": {"as": "unknown"}}
     if column.span and column.distinct > FEW and "type" in numbers:
@@ -308,6 +392,14 @@ def _ways(column: ColumnProfile, draft: Drafted) -> Iterator[tuple[Keys, str]]:
         yield {**text, "order": list(column.order) + ["unknown"] * bool(gaps), **gaps}, ""
     if not (column.span and column.distinct > FEW and "type" in numbers):
         yield {**text, **gaps}, ""
+
+
+def _missing(column: ColumnProfile, draft: Drafted) -> int:
+    """How many rows have no value once the marks of other columns mean the same in this one."""
+    if draft.look.frame is None or not draft.missing:
+        return column.missing
+    texts = as_text(draft.look.frame[column.name], list(column.marks)).str.strip_chars()
+    return max(column.missing, int((texts.is_null() | texts.is_in(["", *draft.missing])).sum()))
 
 
 def _widths(column: ColumnProfile, draft: Drafted) -> list[str]:
@@ -377,16 +469,21 @@ def _try_out(draft: Drafted) -> None:
                 return
             if i == 0:
                 _with_less_lost(draft, sample)
+            if draft.suggested and _refused(draft, sample, undecided="sensitive") is not None:
+                _weaken_suggestions(draft, sample)
             if sample.height == draft.look.rows:
                 break
             done((i + 1) / len(TRIED))
     rows = f"{sample.height:,} of its {draft.look.rows:,} rows" if sample.height < draft.look.rows else "the table"
-    as_quasi = ", undecided columns as quasi" if draft.named("decide") else ""
-    draft.remarks.insert(0, f"Tried on {rows}{as_quasi}: it can be published.")
+    undecided = ", undecided columns as quasi" if draft.named("decide") else ""
+    undecided += ", and as sensitive with the keys suggested" if draft.suggested else ""
+    draft.remarks.insert(0, f"Tried on {rows}{undecided}: it can be published.")
     if draft.loss is not None and (lost := loss_in_words(draft.loss, len(draft.named("sensitive")))):
         draft.remarks.insert(1, lost + _loss_of_rarer(draft, sample))
     if draft.left_out:
         draft.remarks.append(left_out_words(draft.left_out))
+    if draft.not_suggested:
+        draft.remarks.append(not_suggested_words(draft.not_suggested))
 
 
 def _with_less_lost(draft: Drafted, sample: pl.DataFrame) -> None:
@@ -404,8 +501,7 @@ def _loss_of_rarer(draft: Drafted, sample: pl.DataFrame) -> str:
     """What bounding both of two values costs, where much is lost."""
     if draft.loss is None or draft.loss.ncp <= MUCH:
         return ""
-    lines = {name: replace(line, keys=dict(line.keys), comments=[*line.comments]) for name, line in draft.lines.items()}
-    other = replace(draft, lines=lines)
+    other = replace(draft, lines={name: line.copied() for name, line in draft.lines.items()})
     if not _open_commoner(other) or _refused(other, sample) is not None or other.loss is None:
         return ""
     if other.loss.ncp > draft.loss.ncp - NOTICED:
@@ -431,6 +527,19 @@ def left_out_words(names: Sequence[str]) -> str:
     return f"Left out, because they cannot all be protected together: {', '.join(names)}; choose which to keep."
 
 
+def not_suggested_words(names: Sequence[str]) -> str:
+    """What is not published if it is sensitive, and why.
+
+    >>> not_suggested_words(["arm", "wave"])
+    'If all that is undecided is sensitive, it cannot be protected together: then arm, wave would not be published. If \
+fewer are, try to protect them, too: pluralis check says whether that can be published.'
+    """
+    return (
+        f"If all that is undecided is sensitive, it cannot be protected together: then {', '.join(names)} would not be "
+        "published. If fewer are, try to protect them, too: pluralis check says whether that can be published."
+    )
+
+
 def _without_sensitive(draft: Drafted) -> None:
     """Where nothing sensitive is left, groups of k rows are what can be promised."""
     if not draft.named("sensitive") and draft.k is None:
@@ -453,7 +562,7 @@ def _weaken(draft: Drafted, sample: pl.DataFrame, refusal: str) -> str | None:
         return None
     names = sorted(draft.named("sensitive"), key=lambda name: (draft.lines[name].largest_l, name))
     few = bisect_left(range(len(names)), True, key=lambda n: _refused(_without(draft, names[:n]), sample) is None)
-    left = _without(draft, names[:few])
+    left = _without(draft, names[: min(few + SPARE, max(few, len(names) - 1))])
     draft.lines, draft.remarks, draft.method, draft.k = left.lines, left.remarks, left.method, left.k
     draft.suppress = left.suppress
     for most in range(MOST_L, 1, -1):
@@ -478,7 +587,7 @@ def _with_l(draft: Drafted, ls: dict[str, int], most: int) -> None:
 
 def _without(draft: Drafted, names: list[str]) -> Drafted:
     """The draft with these attributes left out."""
-    lines = {name: replace(line, keys=dict(line.keys), comments=[*line.comments]) for name, line in draft.lines.items()}
+    lines = {name: line.copied() for name, line in draft.lines.items()}
     other = replace(draft, lines=lines, remarks=[*draft.remarks])
     for name in names:
         other.lines[name].leave_out("cannot be protected together with the other sensitive columns")
@@ -488,17 +597,76 @@ def _without(draft: Drafted, names: list[str]) -> Drafted:
     return other
 
 
-def _refused(draft: Drafted, sample: pl.DataFrame) -> str | None:
+def _weaken_suggestions(draft: Drafted, sample: pl.DataFrame) -> None:
+    """Weaken what is suggested of undecided columns until all of it can be protected together with the rest.
+
+    A smaller l, then few rows suppressed, then only the rarer of two values bounded. Then as few as possible are
+    suggested not to be published if they are sensitive, the most skewed first, and l is as large as can be again.
+    """
+    whole, ls = draft.suggested, {name: line.keys["l"] for name, line in draft.suggested.items() if "l" in line.keys}
+    for most in range(max(ls.values(), default=2) - 1, 1, -1):
+        _suggest_l(whole, ls, most)
+        if _refused(draft, sample, undecided="sensitive") is None:
+            return
+    if not draft.suppress and not any("at_most" in line.keys for line in [*draft.lines.values(), *whole.values()]):
+        other = replace(draft, suppress=MOST_DROPPED)
+        if _refused(other, sample, undecided="sensitive") is None and _refused(other, sample) is None:
+            draft.suppress, draft.loss = other.suppress, other.loss
+            return
+    both = [line for line in whole.values() if line.bounds is not None and line.bounds.both]
+    for line in both:
+        assert line.bounds is not None
+        line.bound(line.bounds.rarer())
+    if both and _refused(draft, sample, undecided="sensitive") is None:
+        return
+    names = sorted(whole, key=lambda name: (whole[name].largest_l, -_bounded(whole[name]), name))
+    few = bisect_left(range(len(names)), True, key=lambda n: _refused(
+        _not_suggested(draft, names[:n]), sample, undecided="sensitive") is None)  # fmt: skip
+    draft.lines = _not_suggested(draft, names[: few + SPARE]).lines
+    for most in range(MOST_L, 2, -1):
+        _suggest_l(draft.suggested, ls, most)
+        if _refused(draft, sample, undecided="sensitive") is None:
+            return
+    _suggest_l(draft.suggested, ls, 2)
+
+
+def _bounded(line: Line) -> int:
+    """How many values of a line are bounded."""
+    return len(line.keys.get("at_most", ()))
+
+
+def _suggest_l(lines: dict[str, Line], ls: dict[str, int], most: int) -> None:
+    for name, line in lines.items():
+        if "l" in line.keys:
+            line.keys["l"] = min(ls[name], most)
+
+
+def _not_suggested(draft: Drafted, names: list[str]) -> Drafted:
+    """The draft with these undecided columns not published if they are sensitive."""
+    other = replace(draft, lines={name: line.copied() for name, line in draft.lines.items()})
+    for name in names:
+        line = other.lines[name].if_sensitive
+        assert line is not None
+        line.keys, line.left_out = {"role": "identifier"}, True
+    return other
+
+
+def _refused(draft: Drafted, sample: pl.DataFrame, *, undecided: str = "quasi") -> str | None:
     """Why a draft cannot be published, or None. On a sample fewer rows hold each value, and rare ones are rarer."""
-    data = draft.to_dict(undecided="quasi")
+    data = draft.to_dict(undecided=undecided)
     part = sample.height / draft.look.rows
     if part < 1:
         for name, keys in data["attributes"].items():
             data["attributes"][name] = keys_for(keys, part, _breaks(draft, name, keys))
     try:
-        draft.loss = build(sample, Policy.from_dict(data), Key.test()).loss
+        losses = [
+            build(sample, Policy.from_dict(data), key).loss
+            for key in KEYS[: len(KEYS) if sample.height <= TRIED[0] else 1]
+        ]
     except (Infeasible, PolicyError, InputError) as refusal:
         return refusal.lines[0]
+    if undecided == "quasi":
+        draft.loss = losses[0]
     return None
 
 
@@ -525,7 +693,7 @@ def written(draft: Drafted) -> str:
     ]
     width = max((len(key_text(name)) for name in draft.lines), default=0) + 1
     for name, line in draft.lines.items():
-        lines.append(f"  {key_text(name) + ':':<{width}} {flow(line.keys)}  # {'; '.join(line.comments)}")
+        lines.append(f"  {key_text(name) + ':':<{width}} {flow(line.keys)}  # {line.comment}")
     if undecided:
         waiting = f"{len(undecided)} columns wait" if len(undecided) > 1 else "One column waits"
         lines.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -109,6 +110,8 @@ class Examined:
         """Call a column by another name, wherever it stands."""
         attributes = self.data.get("attributes", {})
         self.data["attributes"] = {new if name == old else name: keys for name, keys in attributes.items()}
+        for columns in map(_hierarchy_columns, self.data["attributes"].values()):
+            columns[:] = [new if name == old else name for name in columns]
         if self.data.get("person") == old:
             self.data["person"] = new
         self._each_name(lambda other: new if other == old else other)
@@ -156,6 +159,17 @@ class Examined:
         for key in ("rules", "dependencies", "coincidences", "adversaries"):
             if self.data.get(key) == []:
                 del self.data[key]
+
+
+def _hierarchy_columns(keys: Any) -> list[Any]:
+    """The columns by which an attribute is generalized or its rare values joined; none where there are none."""
+    for path in (("hierarchy", "columns"), ("rare", "along", "columns")):
+        inner = keys
+        for key in path:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if isinstance(inner, list):
+            return inner
+    return []
 
 
 def _known_names(adversary: Any, changed: Any) -> Any:
@@ -226,10 +240,10 @@ def read_settings(examined: Examined) -> None:
 def _mend_faults(examined: Examined, error: ValidationError) -> bool:
     """Note what pydantic found and mend it; False where nothing can be mended."""
     before = copy.deepcopy(examined.data)
-    for fault in error.errors():
+    misspelt = [fault for fault in error.errors() if _respelling(examined.data, _place(examined.data, fault), fault)]
+    for fault in misspelt or error.errors():  # what a misspelt word leaves open is no fault once it is respelled
         reason = fault.get("ctx", {}).get("error")
-        place: Place = reason.place if isinstance(reason, Fault) else tuple(fault["loc"])
-        place = _standing(examined.data, place)
+        place = _place(examined.data, fault)
         document = Document(examined.data, examined.document.lines, examined.name)
         group = (
             "rules" if place[:1] in (("rules",), ("adversaries",), ("dependencies",), ("coincidences",)) else "policy"
@@ -238,6 +252,23 @@ def _mend_faults(examined: Examined, error: ValidationError) -> bool:
         change = _mend(examined, place, fault, str(reason) if isinstance(reason, ValueError) else "")
         examined.note(group, message, place, change=change)
     return examined.data != before
+
+
+def _place(data: Any, fault: Mapping[str, Any]) -> Place:
+    reason = fault.get("ctx", {}).get("error")
+    return _standing(data, reason.place if isinstance(reason, Fault) else tuple(fault["loc"]))
+
+
+def _respelling(data: Any, place: Place, fault: Mapping[str, Any]) -> str:
+    """The key or word that was probably meant by one that is not known; nothing where none is close."""
+    if not place or fault["type"] not in ("extra_forbidden", "literal_error"):
+        return ""
+    parent, key = _parent(data, place)
+    if not isinstance(parent, dict) or key not in parent:
+        return ""
+    known = known_keys(place) if fault["type"] == "extra_forbidden" else re.findall(r"'(.+?)'", fault["msg"])
+    close = difflib.get_close_matches(str(key if fault["type"] == "extra_forbidden" else parent[key]), known, n=1)
+    return close[0] if close and close[0] not in parent else ""
 
 
 def _standing(data: Any, place: Place) -> Place:
@@ -264,19 +295,18 @@ def _mend(examined: Examined, place: Place, fault: Mapping[str, Any], reason: st
     if place == ("version",):
         data["version"] = 1
         return "version: 1"
-    if kind == "extra_forbidden":
-        close = difflib.get_close_matches(str(key), known_keys(place), n=1, cutoff=0.6)
-        if close and close[0] not in parent:
-            _rename_key(parent, key, close[0])
-            return f"{key} becomes {close[0]}"
+    if meant := _respelling(data, place, fault):
+        if kind == "literal_error":
+            parent[key] = meant
+            return f"{key}: {meant}"
+        _rename_key(parent, key, meant)
+        return f"{key} becomes {meant}"
     if key == "l" and isinstance(parent, dict) and kind in ("greater_than_equal", "int_type", "int_from_float"):
         parent["l"] = 2
         return "l: 2"
     if key == "role" and kind == "literal_error":
-        words = ("identifier", "quasi", "sensitive", "plain")
-        close = difflib.get_close_matches(str(parent["role"]), words, n=1, cutoff=0.6)
-        parent["role"] = close[0] if close else "identifier"
-        return f"role: {parent['role']}"
+        parent["role"] = "identifier"
+        return "role: identifier"
     change = _mend_contradiction(examined, place, reason)
     if change:
         return change

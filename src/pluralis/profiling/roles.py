@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pluralis.profiling.shapes import Shape
-from pluralis.profiling.vocabulary import meaning_of, names_a_person, names_an_identifier, words_of
+from pluralis.profiling.vocabulary import meaning_of, names_a_person, names_an_identifier, other_words, words_of
 from pluralis.table.encoding import MANY_ROWS
 
 _NO_IDENTIFIER = ("flag", "bands", "date", "money", "icd-9", "icd-10", "doses", "ordinal")
@@ -47,6 +47,9 @@ def role_of(
             return "identifier", "many values with few rows each, and its name says who or which row it is"
     if not shape.number and rows > 20 and nearly_each and shape.word not in _NO_IDENTIFIER:
         return "identifier", "nearly every row has a text of its own"
+    if meaning is not None and meaning.role == "quasi" and (others := other_words(name)):
+        about += f" and of something else ({', '.join(others)}), which may be the point"
+        return "decide", f"{about}: {_question(shape, counts, known, distinct)}"
     if meaning is not None:
         return meaning.role, about
     if shape.word in ("icd-9", "icd-10"):

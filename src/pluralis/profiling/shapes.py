@@ -38,6 +38,7 @@ _CODED = frozenset({
 ALMOST = 0.98  # of the rows: a few values that do not fit do not change what a column is
 MARK_SHARE = 0.002  # of the rows, or MARK_ROWS of them: a mark is common
 MARK_ROWS = 5
+MOST_STEPS = 150  # of numbers of which the last is `120 +`: more are no order that a person reads
 
 
 class Shape(NamedTuple):
@@ -74,6 +75,8 @@ def shape_of(counts: Mapping[str, int], words: Sequence[str]) -> Shape:
         left = [value for value in values if value not in odd]
         if _is_code(left, words):
             return Shape("code", marks, odd=odd)
+        if len(values) <= MOST_STEPS and (order := band_order(values)) is not None:
+            return Shape("bands", marks, tuple(order))
         wordy = tuple(v for v in odd if len(left) >= MARK_ROWS and not any(letter.isdigit() for letter in v))
         odd = tuple(value for value in odd if value not in wordy)
         return Shape(_word_of_numbers(left, words), (*marks, *wordy), odd=odd, number=not odd)

@@ -6,12 +6,14 @@ import copy
 import difflib
 import re
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
 
 from pluralis.assembling.building import build
-from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError, did_you_mean
+from pluralis.attacks.told_in_cells import told_in_cells
+from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError, closest, did_you_mean
 from pluralis.grouping.eligibility import largest_l, require_eligible
 from pluralis.method import AUTO, method_for, methods
 from pluralis.policy.policy import Policy
@@ -28,7 +30,8 @@ from pluralis.randomness import Draw, Key
 from pluralis.release.kinds import kind_named
 from pluralis.table.canonical import as_text
 from pluralis.table.encoding import Table, encode
-from pluralis.table.named_values import bounds_by_code
+from pluralis.table.named_values import bounds_by_code, code_of
+from pluralis.table.spelling import cores
 
 MOST_TRIES = 12
 LARGE, SAMPLED = 20_000, 10_000  # rows beyond which a table is large, and those of it that are planned
@@ -47,8 +50,10 @@ def look_at_columns(examined: Examined, frame: pl.DataFrame) -> None:
         if name == policy.person:
             _look_for_the_person(examined, name, present)
             continue
-        close = [one for one in present if one not in policy.needed and one.casefold() == name.casefold()]
-        close += difflib.get_close_matches(name, [one for one in present if one not in policy.needed], n=1, cutoff=0.6)
+        only_named = name not in policy.columns  # in a hierarchy, where a column of another role may stand, too
+        free = [one for one in present if only_named or one not in policy.needed]
+        close = [one for one in free if one.casefold() == name.casefold()]
+        close += difflib.get_close_matches(name, free, n=1, cutoff=0.6)
         rule = next((rule for rule in policy.rules if name in (*rule.knows, rule.protects)), None)
         who = f"The rule `{rule}`" if rule is not None and name not in policy.attributes else "The policy"
         message = f"{who} names {name!r}, the table has no such column. {did_you_mean(name, present)}"
@@ -110,6 +115,9 @@ def _look_at_method(examined: Examined) -> None:
                 close = difflib.get_close_matches(policy.publish.method, methods(), n=1, cutoff=0.6)
                 change = f"method: {close[0] if close else 'bsgi'}"
                 publish["method"] = close[0] if close else "bsgi"
+            elif (meant := _respelled_option(str(refusal))) is not None:
+                publish["options"] = _with_word(publish["options"], *meant)
+                change = f"option {meant[0]} becomes {meant[1]}"
             else:
                 change = "the method's options are gone"
                 publish.pop("options", None)
@@ -118,6 +126,25 @@ def _look_at_method(examined: Examined) -> None:
             read_settings(examined)
         else:
             return
+
+
+def _respelled_option(refusal: str) -> tuple[str, str] | None:
+    """The word in the options of a method that no method knows, and what was meant by it.
+
+    >>> _respelled_option("publish.options: bsgi has no option 'refin'. Did you mean 'refine'?")
+    ('refin', 'refine')
+    """
+    words = re.fullmatch(r"publish\.options[^:]*: [^']*'(.+)'[^']*\. Did you mean '(.+)'\?", refusal)
+    return None if words is None else (words[1], words[2])
+
+
+def _with_word(options: Any, old: str, new: str) -> Any:
+    """Options with another word in the place of one, be it a key or a value."""
+    if isinstance(options, dict):
+        return {_with_word(key, old, new): _with_word(value, old, new) for key, value in options.items()}
+    if isinstance(options, list):
+        return [_with_word(value, old, new) for value in options]
+    return new if options == old else options
 
 
 def look_at_values(examined: Examined, frame: pl.DataFrame) -> None:
@@ -142,7 +169,7 @@ def look_at_values(examined: Examined, frame: pl.DataFrame) -> None:
             refusal = _refusal(lambda name=name: alone(examined, frame, name))  # type: ignore[misc]
             if refusal is None:
                 break
-            change = _mend_values(examined, name, refusal, frame[name])
+            change = _mend_values(examined, name, refusal, frame)
             examined.note("values", refusal, ("attributes", name), change=change)
             if not change:
                 break
@@ -159,9 +186,9 @@ def alone(examined: Examined, frame: pl.DataFrame, name: str) -> Table:
     return table
 
 
-def _only(policy: Policy, name: str) -> Policy:
-    """The policy of one column."""
-    keys = attribute_keys(policy, name)
+def _only(policy: Policy, name: str, keys: dict[str, Any] | None = None) -> Policy:
+    """The policy of one column, with the keys that it has or others."""
+    keys = attribute_keys(policy, name) if keys is None else keys
     data: dict[str, Any] = {"version": 1, "attributes": {name: keys}, "others": "drop"}
     data |= {"missing": list(policy.missing), "publish": {"suppress": policy.publish.suppress}}
     return Policy.from_dict(data, folder=policy.folder)
@@ -181,11 +208,59 @@ def _refused(action: Callable[[], Any]) -> PluralisError | None:
     return None
 
 
-def _mend_values(examined: Examined, name: str, refusal: str, series: pl.Series) -> str:
+def _mend_bounds(examined: Examined, name: str, frame: pl.DataFrame) -> str:
+    """Give the bounds of values that no row holds to those that were meant.
+
+    Where nothing is close it stays as it is: which value was meant is for whoever wrote it, and without its bound it
+    would not be protected. Of two bounds of one value the smaller is kept.
+    """
+    policy = examined.mended
+    assert policy is not None
+    attribute, column = policy.columns[name], encode(frame, _only(policy, name))[name]
+    known = column.value_texts()
+    bounds: dict[str, str] = {}
+    for text, share in (attribute.at_most or {}).items():
+        code = code_of(column, text, fold_case=attribute.case == "fold")
+        meant = closest(text, known) if code is None else column.text(code)
+        if meant is None:
+            return ""
+        written = text if code is not None and meant not in bounds else meant
+        if meant in bounds and Fraction(bounds[meant]) <= Fraction(share):
+            continue
+        bounds.pop(meant, None)
+        bounds[written] = share
+    examined.keys(name)["at_most"] = bounds
+    return f"at_most: {flow(bounds)} for {name!r}"
+
+
+def _mend_order(examined: Examined, name: str, frame: pl.DataFrame) -> str:
+    """Spell what an order lists and no row holds like the value that is close to it and not listed."""
+    policy = examined.mended
+    assert policy is not None
+    keys, fold_case = examined.keys(name), policy.columns[name].case == "fold"
+    unordered = {key: value for key, value in attribute_keys(policy, name).items() if key != "order"}
+    values = encode(frame, _only(policy, name, unordered))[name].value_texts()
+    listed = [str(value) for value in keys["order"]]
+    place = {core: i for i, core in enumerate(cores(pl.Series(listed), fold_case=fold_case))}
+    held_cores = cores(pl.Series(values, dtype=pl.String), fold_case=fold_case).to_list()
+    free = [listed[i] for core, i in place.items() if core not in held_cores]
+    for value in (value for value, core in zip(values, held_cores, strict=True) if core not in place):
+        meant = closest(value, free)
+        if meant is None:
+            return ""
+        free.remove(meant)
+        listed[listed.index(meant)] = value
+    keys["order"] = listed
+    return f"order: {flow(listed)} for {name!r}"
+
+
+def _mend_values(examined: Examined, name: str, refusal: str, frame: pl.DataFrame) -> str:
     """Change the keys of a column so that its values can be read, and say how."""
-    keys = examined.keys(name)
-    if "no row holds" in refusal and "at_most" in keys:
-        return ""  # which value was meant is for whoever wrote it: without its bound it would not be protected
+    keys, series = examined.keys(name), frame[name]
+    if ".at_most:" in refusal and "at_most" in keys:
+        return _mend_bounds(examined, name, frame)
+    if "which its `order` does not list" in refusal and (change := _mend_order(examined, name, frame)):
+        return change
     if "is a number in the policy" in refusal:
         texts = as_text(series, []).str.strip_chars()
         counts = dict(texts.drop_nulls().value_counts().iter_rows())
@@ -383,6 +458,9 @@ def _milder(examined: Examined, refusal: str) -> Iterator[tuple[str, Callable[[]
         data["publish"] = {**data.get("publish", {}), **keys}
         return data
 
+    if (meant := _respelled_option(refusal)) is not None:
+        options = _with_word(examined.data["publish"]["options"], *meant)
+        yield f"option {meant[0]} becomes {meant[1]}", lambda: with_publish(options=options)
     for share in re.findall(r"suppress: (0\.\d+)", refusal):
         if float(share) <= 0.1:
             yield f"suppress: {share}", lambda share=share: with_publish(suppress=float(share))  # type: ignore[misc]
@@ -440,8 +518,13 @@ def look_at_what_misleads(examined: Examined, look: Profile, frame: pl.DataFrame
             examined.note("misleading", message, place, 0)
         elif attribute.role == "plain" and (message := finds_rows(column, look.rows) or ""):
             examined.note("misleading", message, place, 0)
-    for name, message in told_by(policy, frame, look):
+    associated = dict(told_by(policy, frame, look))
+    for name, message in associated.items():
         examined.note("misleading", message, ("attributes", name), 0)
+    named = {role: [name for name in policy.named(role) if name in columns] for role in ("plain", "quasi")}
+    plain = [name for name in named["plain"] if name not in associated]
+    for cell in told_in_cells(frame, plain, named["quasi"], [name for name in policy.sensitive if name in columns]):
+        examined.note("misleading", str(cell), ("attributes", cell.plain[0]), 0)
     if policy.person is None and (person := look.person) is not None and person in policy.columns:
         message = (
             f"{person!r} repeats in several rows: if it names people, add `person: {person}`, or no group is kept "

@@ -25,21 +25,31 @@ _TERMS: tuple[tuple[str, str, str], ...] = (
     (
         "sensitive",
         "health",
-        "*cillin, *formin, *glinide, *gliptin, *glitazone, *sartan, *statin, *tolbutamide, *zide, a1c*, abortion, "
-        "acarbose, aids, alcohol*, allerg*, alzh*, ambulatory difficulty, anaemia, anemia, angina, anxiety, "
-        "apgar, apr, apr drg, apr severity, arthrit*, asthma*, autis*, biopsy, blood, bmi, cancer*, cardi*, ccs, "
-        "cd4, chf, chlorpropamide, cholesterol, chrnkidn, chronic, citoglipton, cncr, cognitive, comorbid*, "
-        "condition, copd, covid*, dementia, depress*, diab*, diag, diagnos*, diags, dialysis, diff walk*, diff "
-        "walking, difficulty, disab*, disease*, disorder*, dose*, drg*, drinking, drug*, dx*, epilep*, esrd, "
-        "examide, fertil*, gave birth, gen health, gen hlth, genetic*, genhealth, genhlth, glu, glucose, "
-        "glyburide, handicap*, hba1c, hdl, health, heart, hepat*, hiv, hospice, hypertens*, icd*, illness*, "
-        "immun*, impair*, infect*, injur*, insulin, ischm*, kidney, lab, labs, ldl, length of stay, los, "
-        "maternity, medical, medication*, meds, ment hlth, mental*, miglitol, miscarr*, morbid*, mortality, "
-        "neoplas*, number emergency, number inpatient, number outpatient, oa, obes*, osteop*, outcome, overdose, "
-        "pathology, phys hlth, physhlth, physical health, pregnan*, prescri*, proc, procedure*, procs, psych*, "
-        "ra, ra oa, readmi*, risk of mortality, schizo*, serum, severity, sex* orient*, sleep time, smok*, std, "
-        "strketia, stroke, suicid*, surger*, surgical, symptom*, syndrome*, test, test result*, tests, therap*, "
-        "tobacco, transgender, treatment*, tumor*, tumour*, vaccin*",
+        "*amide, *arbose, *azepam, *azolam, *azole, *barbital, *buride, *caine, *cillin, *codone, *cycline, "
+        "*dipine, *dronate, *fibrate, *formin, *gliflozin, *glinide, *glip*, *glitazone, *glitol, *glutide, "
+        "*micin, *mycin, *nisone, *olol, *oxacin, *oxetine, *parin, *piride, *pramine, *lapril, *napril, *epril, "
+        "*ipril, *opril, *profen, *prost, *sartan, *semide, *setron, *solone, *statin, *tidine, *tinib, "
+        "*triptan, *triptyline, *zepam, *zide, a1c*, abortion, aids, albumin, alcohol*, allerg*, alzh*, "
+        "ambulatory difficulty, anaemia, anemia, angina, antibiotic*, antibod*, antigen, anxiety, apgar, apr, "
+        "apr drg, apr severity, arthrit*, asthma*, autis*, autopsy, bilirubin, biopsy, blood*, bmi, bnp, bp, "
+        "bun, calcium, cancer*, cardi*, cause of death, ccs, cd4, chf, chol, cholest*, chrnkidn, chronic, cncr, "
+        "cognitive, comorbid*, complication*, condition, copd, covid*, creatinine, crp, dbp, dead, death*, "
+        "deceas*, dementia, depress*, diab*, diag, diagnos*, diags, dialysis, diastolic, died, diff walk*, "
+        "diff walking, difficulty, disab*, discharge condition, discharge reason, discharge status, disease*, "
+        "disorder*, disposition*, dose*, drg*, drinking, drug*, dx*, ecg, egfr, ejection, ekg, epilep*, esrd, "
+        "expire*, fatal*, ferritin, fertil*, gave birth, gen health, gen hlth, genetic*, genhealth, genhlth, "
+        "gfr, glu, glucose, haemo*, handicap*, hba1c, hdl, health, heart, heart rate, hematocrit, hemo*, hepat*, "
+        "hgb, hiv, hospice, hospitali*, hypertens*, icd*, icu, illness*, immun*, impair*, infect*, injur*, "
+        "insulin, intubat*, ischm*, kidney, lab, labs, lactate, ldl, length of stay, los, maternity, medical, "
+        "medication*, meds, ment hlth, mental*, miscarr*, morbid*, mortal*, neoplas*, number emergency, "
+        "number inpatient, number outpatient, oa, obes*, osteop*, outcome*, overdose, oxygen, pathology, "
+        "phys hlth, physhlth, physical health, platelet*, plt, potassium, pregnan*, prescri*, proc, procedure*, "
+        "procs, prognos*, protein, psa, psych*, pulse, ra, ra oa, rbc, readmi*, rehospi*, relaps*, remission, "
+        "resp rate, respirat*, sbp, schizo*, sepsis, serum, severity, sex* orient*, sleep time, smok*, sodium, "
+        "spo2, std, still birth, stillb*, strketia, stroke, suicid*, surger*, surgical, surviv*, symptom*, "
+        "syndrome*, systolic, temperature, test, test result*, tests, therap*, tobacco, transgender, treatment*, "
+        "triglycerid*, troponin, tsh, tumor*, tumour*, urea, urin*, vaccin*, ventilat*, viral*, vital sign*, "
+        "vital status, vitals, wbc",
     ),
     (
         "sensitive",
@@ -54,19 +64,22 @@ _TERMS: tuple[tuple[str, str, str], ...] = (
     (
         "sensitive",
         "civil life",
-        "abuse*, adopt*, arrest*, asylum, belief*, children born, citizen*, complain*, conduct, convict*, court, "
-        "crime*, criminal, disciplin*, drg code, faith, felon*, gender identity, gpa, grade, grades, immigra*, "
-        "jail, lgbt*, member of union, military, occupation*, offen?e*, orient*, parole, party, penalt*, police, "
-        "political*, politics, prison*, probation, rating*, religio*, score*, sentence, unemploy*, union, "
-        "veteran*, victim*, violation*, visa, vote*, voting",
+        "abuse*, adopt*, arrest*, asylum, attrition, bail, belief*, charge degree, children born, citizen*, "
+        "complain*, conduct, convict*, court, crime*, criminal, delinquen*, denial*, denied, disciplin*, "
+        "dismiss*, drg code, dropout, dropped out, evict*, expel*, expuls*, faith, fel, felon*, felony, fired, "
+        "fraud*, gang*, gender identity, gpa, grade, grades, guilt*, immigra*, incarcerat*, jail, juv*, "
+        "laid off, layoff*, lgbt*, member of union, military, occupation*, offen?e*, orient*, parole, party, "
+        "penalt*, police, political*, politics, prison*, probation, rating*, recid*, religio*, resign*, score*, "
+        "sentence, suspen*, terminat*, truan*, unemploy*, union, verdict, veteran*, victim*, violation*, visa, "
+        "vote*, voting, warrant*",
     ),
     (
         "quasi",
         "who somebody is",
         "age, ages, ancestry, birth*, born, class of worker, dob, education*, ethnic*, family, gender, hair, "
-        "height, hispanic, household, husband, language, marital*, married, mother tongue, nationality, native, "
-        "nativity, origin, race, races, racial, relationship, school, schooling, sex, sexe, spouse, workclass, "
-        "worker",
+        "height, hispanic, household, husband, language, marital status, marital*, married, mother tongue, "
+        "nationality, native, nativity, origin, race, races, racial, relationship, school, schooling, sex, sexe, "
+        "spouse, workclass, worker",
     ),
     (
         "quasi",
@@ -82,6 +95,14 @@ _TERMS: tuple[tuple[str, str, str], ...] = (
         "when something happened",
         "date*, day, days, month*, quarter, time, timestamp, week, weeks, year*",
     ),
+)
+# words that say nothing of their own beside those of what an outsider may know
+_NEUTRAL = (
+    "a, ago, an, and, at, band, bands, bracket, cat, categories, category, class, code, codes, current, date, "
+    "day, desc, description, detailed, digit, digits, father, for, from, full, group, groups, home, house, id, "
+    "ids, in, is, level, main, major, minor, mother, msa, my, name, new, no, nr, num, number, numeric, of, old, "
+    "on, or, own, per, person, persons, place, prev, previous, primary, range, recode, reg, res, s, self, stat, "
+    "sub, summary, the, this, three, to, total, type, types, under, value, with, within, work, worked, working"
 )
 _PEOPLE = (
     "applicant, bene, beneficiar*, client*, customer*, employee*, enrollee*, insured, member*, mrn, nhs, nino, "
@@ -105,13 +126,18 @@ def words_of(name: str) -> tuple[str, ...]:
     """
     words: list[str] = []
     for piece in re.findall(r"[^\W_]+", name):
-        parts = [part.casefold() for part in re.findall(r"[^\W\d_](?:[^\W\d_A-Z]+)|[A-Z]+(?![a-z])|[^\W\d_]+", piece)]
+        parts = _parts(piece)
         whole = piece.casefold()
         if any(letter.isdigit() for letter in piece):
             words += [whole, *parts]
         else:
             words += parts if len(parts) == 1 else [*parts, whole]
     return tuple(dict.fromkeys(words))
+
+
+def _parts(piece: str) -> list[str]:
+    """The words of a piece of a name that has neither blanks nor signs."""
+    return [part.casefold() for part in re.findall(r"[^\W\d_](?:[^\W\d_A-Z]+)|[A-Z]+(?![a-z])|[^\W\d_]+", piece)]
 
 
 def meaning_of(name: str) -> Meaning | None:
@@ -126,6 +152,22 @@ def meaning_of(name: str) -> Meaning | None:
         if term is not None:
             return Meaning(role, topic, term)
     return None
+
+
+def other_words(name: str) -> list[str]:
+    """The words of a name beside those of what an outsider may know, which may speak of something else.
+
+    >>> other_words("admission_type_id"), other_words("hospital_xyz_flag"), other_words("AgeCategory")
+    ([], ['xyz', 'flag'], [])
+    """
+    pieces = re.findall(r"[^\W_]+", name)
+    line = " ".join(part for piece in pieces for part in _parts(piece))
+    for role, _, terms in _TERMS:
+        if role == "quasi":
+            for _, pattern in _patterns(terms):
+                line = pattern.sub(" ", line)
+    neutral = {*_NEUTRAL.split(", ")}
+    return [word for word in line.split() if word not in neutral]
 
 
 def names_a_person(name: str) -> bool:

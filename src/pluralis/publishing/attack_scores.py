@@ -25,8 +25,10 @@ from pluralis.attacks import association, attack, attacks, definetti, persons, p
 from pluralis.attacks.adversary.knowledge import bound_of
 from pluralis.attacks.base import NOT_RUN, SLACK, Options, Result
 from pluralis.attacks.given_away import given_away, in_words
+from pluralis.attacks.told_in_cells import told_in_cells
 from pluralis.attacks.worst_guess import PLAINEST, worst_in_words
 from pluralis.display.words import percent
+from pluralis.policy.policy import Policy
 from pluralis.release.form import GIVEN_AWAY, NOT_ATTACKED, SEVERAL, WORST
 from pluralis.release.manifest import Claim, Manifest
 from pluralis.release.release import Release
@@ -193,6 +195,12 @@ def remarks_on_plain(results: Sequence[Result]) -> Iterator[str]:
             f"{column}, a plain column, tells of {result.attribute}: where {result.witness}, {result.note}. Make "
             f"{column} an identifier, which is not published, a quasi-identifier, which is generalized, or sensitive."
         )
+
+
+def remarks_on_cells(original: pl.DataFrame, policy: Policy) -> Iterator[str]:
+    """The same of plain columns that tell more in a part of the table than in all of it."""
+    named = {role: [name for name in policy.named(role) if name in original.columns] for role in ("plain", "quasi")}
+    yield from map(str, told_in_cells(original, named["plain"], named["quasi"], policy.sensitive))
 
 
 def _several_rows(release: Release, results: Sequence[Result]) -> Iterator[str]:

@@ -23,7 +23,7 @@ _RANGE = re.compile(rf"{_SIGNED}(?: ?-| ?\.\.| to) ?{_SIGNED}{_UNIT}")
 _FROM_OR_TO = re.compile(
     rf"(<=?|>=?|≤|≥|under |below |less than |up to |over |above |more than |at least ){_SIGNED}{_UNIT}"
 )
-_AND_MORE = re.compile(rf"{_SIGNED}(?:\+{_UNIT}|{_UNIT} (?:and|or) (over|above|more|older|under|below|less|younger))")
+_AND_MORE = re.compile(rf"{_SIGNED}(?: ?\+{_UNIT}|{_UNIT} (?:and|or) (over|above|more|older|under|below|less|younger))")
 _ALONE = re.compile(rf"{_SIGNED}(?! (?:and|or|to)$)(?: ?(%)| ([a-z]+))?")
 _DASHES = str.maketrans("‐‑‒–—―−", "-------")
 
@@ -88,8 +88,8 @@ def read_band(text: str) -> Band | None:
     Band(low=60, high=70, low_closed=True, high_closed=False)
     >>> read_band("18\u201324")
     Band(low=18, high=24, low_closed=True, high_closed=True)
-    >>> read_band("<1 year"), read_band("65+")[:2]
-    (Band(low=-inf, high=1, low_closed=False, high_closed=False), (65, inf))
+    >>> read_band("<1 year"), read_band("65+")[:2], read_band("120 +")[:2]
+    (Band(low=-inf, high=1, low_closed=False, high_closed=False), (65, inf), (120, inf))
     >>> read_band("flu") is None, read_band("70-60") is None
     (True, True)
     """

@@ -129,6 +129,10 @@ class Column:
         value = self.values[code]
         return value if isinstance(value, str) else number_text(value)
 
+    def value_texts(self) -> list[str]:
+        """The values as a person would write them, in the order of codes."""
+        return [self.text(code) for code in range(len(self.values))]
+
 
 @dataclass(frozen=True)
 class Table:

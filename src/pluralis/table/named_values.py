@@ -12,7 +12,6 @@ from pluralis.policy.attributes import Attribute
 from pluralis.policy.policy import Policy
 from pluralis.policy.shares import share_text
 from pluralis.table.encoding import Column, Table
-from pluralis.table.labels import number_text
 from pluralis.table.spelling import cores
 
 
@@ -27,10 +26,9 @@ def bounds_by_code(column: Column, attribute: Attribute) -> dict[int, Fraction]:
     """
     bounds: dict[int, Fraction] = {}
     for text, share in (attribute.at_most or {}).items():
-        code = _code_of(column, text, fold_case=attribute.case == "fold")
+        code = code_of(column, text, fold_case=attribute.case == "fold")
         if code is None:
-            known = map(number_text, column.values) if column.is_number else column.values  # type: ignore[arg-type]
-            hint = did_you_mean(text, map(str, known))
+            hint = did_you_mean(text, column.value_texts())
             raise PolicyError(f"attributes.{column.name}.at_most: no row holds {text!r}. {hint}")
         if code in bounds:
             raise PolicyError(f"attributes.{column.name}.at_most: {column.text(code)!r} is bounded twice. Keep one.")
@@ -38,7 +36,8 @@ def bounds_by_code(column: Column, attribute: Attribute) -> dict[int, Fraction]:
     return bounds
 
 
-def _code_of(column: Column, text: str, *, fold_case: bool) -> int | None:
+def code_of(column: Column, text: str, *, fold_case: bool) -> int | None:
+    """The code of a value as a policy names it; None where no row holds it."""
     if column.is_number:
         try:
             number = float(text)
