@@ -117,8 +117,8 @@ def learned(source: Source, policy: Policy) -> Cleaning:
             rows += chunk.height
             kinds = in_threads(lambda name, chunk=chunk: _numbers(chunk[name], policy).dtype.is_integer(), numbers)  # type: ignore[misc]
             whole = {name: whole[name] and own for name, own in zip(numbers, kinds, strict=True)}
-            held = in_threads(lambda name, chunk=chunk: _counted(chunk[name]), texts)  # type: ignore[misc]
-            for name, own in zip(texts, held, strict=True):
+            of_chunk = in_threads(lambda name, chunk=chunk: _counted(chunk[name]), texts)  # type: ignore[misc]
+            for name, own in zip(texts, of_chunk, strict=True):
                 both = [different[name], own] if name in different else [own]
                 different[name] = pl.concat(both).group_by("value").agg(pl.col("rows").sum())
             done(rows / source.height)

@@ -110,8 +110,8 @@ def canonical_spellings(values: pl.Series, *, fold_case: bool, rows: pl.Series |
     ['flu', 'flu', 'flu']
     """
     name = "text"
-    held = values.rename(name).to_frame().with_columns(rows=pl.lit(1) if rows is None else rows)
-    seen = held.drop_nulls(name).group_by(name).agg(pl.col("rows").sum())
+    counted = values.rename(name).to_frame().with_columns(rows=pl.lit(1) if rows is None else rows)
+    seen = counted.drop_nulls(name).group_by(name).agg(pl.col("rows").sum())
     seen = seen.with_columns(
         skeleton(pl.col(name), fold_case=False).alias("tidy"), skeleton(pl.col(name), fold_case=fold_case).alias("core")
     )
