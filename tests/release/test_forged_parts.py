@@ -33,7 +33,7 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("genuine")
     for name, l in (("release", 3), ("weaker", 2)):
         policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": l}, method="anatomy")
-        settings: dict[str, Any] = {"part": 200, "workers": 1, "attacks": False, "key": pls.Key.test()}
+        settings: dict[str, Any] = {"part": 200, "workers": 0, "attacks": False, "key": pls.Key.test()}
         publish_in_parts(people(), policy, folder / name, allow_test=True, **settings)
     return folder
 

@@ -53,7 +53,7 @@ def read_parts(folder: str | Path, *, limit: int | None = LIMIT) -> ReleaseInPar
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
     ...     print(pls.read_parts(f"{parent}/release").count("age < 30"))
     100 (exact)
     """
@@ -83,7 +83,7 @@ class ReleaseInParts(Shown):
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
     ...     release = pls.read_parts(f"{parent}/release")
     ...     print(release.manifest.rows, release.count("ill = 'd1'").value)
     400 57.0
@@ -113,7 +113,7 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     sum(part.manifest.rows for part in release.parts())
         400
@@ -143,7 +143,7 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     release.described().manifest.rows
         400
@@ -177,7 +177,7 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     print(release.count("age < 30"))
         100 (exact)
@@ -214,7 +214,7 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     release.table("COUNT WHERE age < 22 BY age").select("age", "value").rows()[:2]
         [(20, 10.0), (21, 10.0)]

@@ -98,7 +98,7 @@ class PublishedParts(Shown):
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+    ...     pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
     Published by anatomy: 400 rows in 2 parts, 0 suppressed, information loss 0.0000
     Every claim holds.
     """
@@ -151,7 +151,7 @@ def publish_in_parts(
     part : int
         About how many rows a part has.
     workers : int, optional
-        Processes; if not given, as many as there are cores and free memory for.
+        Processes; 0 works in this one. If not given, as many as there are cores and free memory for.
     format : {"parquet", "csv"}
         Of the published tables.
     attacks : bool
@@ -184,7 +184,7 @@ def publish_in_parts(
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     published = publish_in_parts(people, policy, f"{parent}/release", part=200, workers=1)
+    ...     published = publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
     ...     len(published.manifest.parts), published.verdict.holds
     (2, True)
     """
@@ -338,15 +338,8 @@ def _published(asked: _Asked, shards: Shards, workers: int | None, attacks: bool
     shared = pickle.dumps(asked)
     total = sum(block.rows for block in waiting)
     while waiting:
-        size = max(sum(path.stat().st_size for path in block.files) for block in waiting)
-        number = workers or how_many(len(waiting), size)
         with stage(f"publishing {len(waiting):,} parts") as done:
-            for i, result in share_out(TASK, shared, waiting, number, LONGEST):
-                if isinstance(result, Died):
-                    raise OutputError(
-                        f"A worker ended while it published a part ({result.code}). Is memory short? Try smaller "
-                        "parts, with --part-rows."
-                    )
+            for i, result in _tried(shared, waiting, workers):
                 finished[waiting[i]] = result
                 done(sum(block.rows for block in finished) / total)
         waiting = _joined(finished)
@@ -355,6 +348,21 @@ def _published(asked: _Asked, shards: Shards, workers: int | None, attacks: bool
                 del finished[own]
                 _remove(asked.folder / _staged_name(own))
     return sorted(finished.items())
+
+
+def _tried(shared: bytes, blocks: Sequence[_Block], workers: int | None) -> Iterator[tuple[int, PartPublished]]:
+    """The number of each block, and what was published of it, as they are done."""
+    if workers == 0:
+        yield from ((i, publish_part(shared, block)) for i, block in enumerate(blocks))
+        return
+    size = max(sum(path.stat().st_size for path in block.files) for block in blocks)
+    for i, result in share_out(TASK, shared, blocks, workers or how_many(len(blocks), size), LONGEST):
+        if isinstance(result, Died):
+            raise OutputError(
+                f"A worker ended while it published a part ({result.code}). Is memory short? Try smaller parts, with "
+                "--part-rows."
+            )
+        yield i, result
 
 
 def _joined(finished: dict[_Block, PartPublished]) -> list[_Block]:
