@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import pluralis as pls
+from pluralis.engines import local
 from pluralis.errors import Infeasible, OutputError, PolicyError, ReleaseError
 from pluralis.publishing import parts as module
 from pluralis.publishing.parts import publish_in_parts
@@ -177,7 +178,7 @@ def test_what_needs_all_rows_at_once_is_refused(policy: pls.Policy, about: str, 
 
 
 def test_a_worker_that_dies_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TASK", "support.worker_tasks:end")
+    monkeypatch.setattr(local, "TASK", "support.worker_tasks:end")
     with pytest.raises(OutputError, match="A worker ended while it published a part"):
         published(people(), policy_of("anatomy"), tmp_path / "release", workers=1)
     assert list(tmp_path.iterdir()) == []

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 _Published = TypeVar("_Published")
 
 Engine = Annotated[
-    Literal["memory", "local"] | None,
+    Literal["memory", "local", "spark"] | None,
     typer.Option(
-        help="Hold the table in memory, or route it to shards on disk and publish a release in parts. If not given, "
-        "local from 5,000,000 rows of Parquet on."
+        help="Hold the table in memory, or publish a release in parts: routed to shards on disk, or by Apache Spark. "
+        "If not given, local from 5,000,000 rows of Parquet on."
     ),
+]
+Spark = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="The Spark cluster or Connect server (sc://…); if not given, on this machine."),
 ]
 TestKey = Annotated[
     bool, typer.Option("--test-key", help="Use the public test key; the release says so and protects nobody.")
@@ -55,6 +59,7 @@ def publish(
     attack: Attack = None,
     engine: Engine = None,
     part_rows: PartRows = None,
+    spark: Spark = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
@@ -74,17 +79,19 @@ def publish(
         rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
     except PolicyError as refusal:
         raise with_every_problem(refusal, table, policy, None, encoding, separator) from None
-    if (engine or engine_for(table)) == "local":
+    engine = engine or engine_for(table)
+    if engine != "memory":
         if replace:
             raise OutputError("A release in parts is not replaced: publish under another name, or --engine memory.")
         in_parts = partial(
             publish_in_parts, table, rules, out, key=Key.test() if test_key else None, part=part_rows or PART,
-            format=format, attacks=attack is not False, allow_test=test_key, encoding=encoding, separator=separator,
+            engine=engine, spark=spark, format=format, attacks=attack is not False, allow_test=test_key,
+            encoding=encoding, separator=separator,
         )  # fmt: skip
         show_parts(terminal(), _uninterrupted(in_parts), out, as_json=as_json)
         return
-    if part_rows is not None:
-        raise PolicyError("--part-rows is about a release in parts: publish with --engine local.")
+    if part_rows is not None or spark is not None:
+        raise PolicyError("--part-rows and --spark are about a release in parts: say --engine local or --engine spark.")
     key = Key.test() if test_key else key_for(out)
 
     def in_memory() -> tuple[Publication, Verdict]:

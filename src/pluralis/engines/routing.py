@@ -38,7 +38,6 @@ from pluralis.threads import in_threads
 CHUNK = 1 << 19  # rows that are read at a time
 WAITING = 1 << 21  # rows that wait in memory until they are written to their shards
 MISSING = np.uint64(2**64 - 1)
-_SHARD = "\0shard"
 
 Words = npt.NDArray[np.uint64]
 Source = pl.DataFrame | ParquetFile
@@ -104,31 +103,67 @@ class Cleaning:
         return pl.DataFrame(in_threads(column_of, self.columns))
 
 
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known of some rows: how many they are, which columns of numbers are whole, how often texts occur."""
+
+    rows: int
+    whole: dict[str, bool]
+    counts: dict[str, pl.DataFrame]
+
+    @classmethod
+    def of_rows(cls, chunk: pl.DataFrame, policy: Policy) -> Facts:
+        """Of the columns that may be published."""
+        numbers, texts = _numbers_and_texts(policy)
+        whole = in_threads(lambda name: _numbers(chunk[name], policy).dtype.is_integer(), numbers)
+        counts = in_threads(lambda name: _counted(chunk[name]), texts)
+        return cls(chunk.height, dict(zip(numbers, whole, strict=True)), dict(zip(texts, counts, strict=True)))
+
+    def and_of(self, others: Facts) -> Facts:
+        """The same of these rows and others together."""
+        return Facts(
+            self.rows + others.rows,
+            {name: own and others.whole[name] for name, own in self.whole.items()},
+            {
+                name: pl.concat([own, others.counts[name]]).group_by("value").agg(pl.col("rows").sum())
+                for name, own in self.counts.items()
+            },
+        )
+
+
+def published_columns(policy: Policy) -> list[str]:
+    """The columns of which something must be known."""
+    return [name for name, own in policy.columns.items() if own.role != "identifier"]
+
+
+def _numbers_and_texts(policy: Policy) -> tuple[list[str], list[str]]:
+    names = published_columns(policy)
+    numbers = [name for name in names if policy.columns[name].type == "number"]
+    return numbers, [name for name in names if name not in numbers]
+
+
 def learned(source: Source, policy: Policy) -> Cleaning:
     """What must be known of all rows before any are cleaned."""
-    used = {name: own for name, own in policy.columns.items() if own.role != "identifier"}
-    numbers = [name for name, own in used.items() if own.type == "number"]
-    texts = [name for name in used if name not in numbers]
-    beside = tuple(name for name in policy.needed if name not in {*policy.columns, policy.person})
-    whole, different = dict.fromkeys(numbers, True), dict[str, pl.DataFrame]()
-    rows = 0
+    facts: Facts | None = None
     with stage("learning the values") as done:
-        for chunk in chunks_of(source, [*used]):
-            rows += chunk.height
-            kinds = in_threads(lambda name, chunk=chunk: _numbers(chunk[name], policy).dtype.is_integer(), numbers)  # type: ignore[misc]
-            whole = {name: whole[name] and own for name, own in zip(numbers, kinds, strict=True)}
-            of_chunk = in_threads(lambda name, chunk=chunk: _counted(chunk[name]), texts)  # type: ignore[misc]
-            for name, own in zip(texts, of_chunk, strict=True):
-                both = [different[name], own] if name in different else [own]
-                different[name] = pl.concat(both).group_by("value").agg(pl.col("rows").sum())
-            done(rows / source.height)
+        for chunk in chunks_of(source, published_columns(policy)):
+            own = Facts.of_rows(chunk, policy)
+            facts = own if facts is None else facts.and_of(own)
+            done(facts.rows / source.height)
+    assert facts is not None
+    return cleaning_of(facts, policy)
+
+
+def cleaning_of(facts: Facts, policy: Policy) -> Cleaning:
+    """How rows are cleaned, of which all together these facts are known."""
     notes: list[str] = []
     spellings = {}
-    for name in texts:
-        raw, rows_of = different[name]["value"], different[name]["rows"]
-        written = canonical(raw.rename(name), used[name], policy.missing_in(name), notes, rows=rows_of)
-        spellings[name] = Spelling.learned(raw, written)
-    return Cleaning(policy, spellings, whole, notes, rows, beside)
+    for name, counts in facts.counts.items():
+        raw = counts["value"].rename(name)
+        attribute, missing = policy.columns[name], policy.missing_in(name)
+        spellings[name] = Spelling.learned(raw, canonical(raw, attribute, missing, notes, rows=counts["rows"]))
+    beside = tuple(name for name in policy.needed if name not in {*policy.columns, policy.person})
+    return Cleaning(policy, spellings, facts.whole, notes, facts.rows, beside)
 
 
 def _counted(values: pl.Series) -> pl.DataFrame:
@@ -188,29 +223,45 @@ class Shards:
     folder: Path
     files: dict[int, list[Path]] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
-    _waiting: list[pl.DataFrame] = field(default_factory=list)
+    _waiting: list[tuple[pl.DataFrame, npt.NDArray[np.int64]]] = field(default_factory=list)
 
     def add(self, rows: pl.DataFrame, shard: npt.NDArray[np.int64]) -> None:
         """Take some rows, and write those that wait where they are many."""
-        self._waiting.append(rows.with_columns(pl.Series(_SHARD, shard)))
-        if sum(frame.height for frame in self._waiting) >= WAITING:
+        self._waiting.append((rows, shard))
+        if sum(frame.height for frame, _ in self._waiting) >= WAITING:
             self.write()
 
     def write(self) -> None:
         """Append the rows that wait to their shards."""
         if not self._waiting:
             return
-        waiting = pl.concat(self._waiting).sort(_SHARD, maintain_order=True)
+        rows = pl.concat([frame for frame, _ in self._waiting])
+        shards = np.concatenate([shard for _, shard in self._waiting])
         self._waiting.clear()
-        shards, first = np.unique(waiting[_SHARD].to_numpy(), return_index=True)
-        waiting = waiting.drop(_SHARD)
-        for shard, begin, end in zip(shards.tolist(), first, [*first[1:], waiting.height], strict=True):
+        for shard, own in by_shard(rows, shards):
             files = self.files.setdefault(shard, [])
-            own = self.folder / f"shard-{shard:05}"
-            own.mkdir(mode=0o700, exist_ok=True)
-            files.append(own / f"{len(files):05}.arrow")
-            waiting.slice(begin, end - begin).write_ipc(files[-1], compression="uncompressed")
-            self.rows[shard] = self.rows.get(shard, 0) + int(end - begin)
+            place = self.folder / f"shard-{shard:05}"
+            place.mkdir(mode=0o700, exist_ok=True)
+            files.append(place / f"{len(files):05}.arrow")
+            own.write_ipc(files[-1], compression="uncompressed")
+            self.rows[shard] = self.rows.get(shard, 0) + own.height
+
+
+def clean_and_shard(
+    chunk: pl.DataFrame, cleaning: Cleaning, draw: Draw, shards: int
+) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
+    """Some rows, clean, and the shard of each."""
+    clean = cleaning.cleaned(chunk)
+    return clean, (shard_words(clean, cleaning, draw) % np.uint64(shards)).astype(np.int64)
+
+
+def by_shard(rows: pl.DataFrame, shard: npt.NDArray[np.int64]) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of each shard that has any."""
+    order = np.argsort(shard, kind="stable")
+    ordered = rows[order]
+    numbers, first = np.unique(shard[order], return_index=True)
+    for number, begin, end in zip(numbers.tolist(), first.tolist(), [*first[1:].tolist(), rows.height], strict=True):
+        yield number, ordered.slice(begin, end - begin)
 
 
 def routed(source: Source, cleaning: Cleaning, draw: Draw, shards: int, folder: Path) -> Shards:
@@ -218,8 +269,7 @@ def routed(source: Source, cleaning: Cleaning, draw: Draw, shards: int, folder: 
     written, rows = Shards(folder), 0
     with stage(f"routing rows to {shards:,} shards") as done:
         for chunk in chunks_of(source, cleaning.columns):
-            clean = cleaning.cleaned(chunk)
-            written.add(clean, (shard_words(clean, cleaning, draw) % np.uint64(shards)).astype(np.int64))
+            written.add(*clean_and_shard(chunk, cleaning, draw, shards))
             rows += chunk.height
             done(rows / source.height)
         written.write()

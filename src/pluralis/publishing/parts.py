@@ -14,10 +14,12 @@ What joining tells somebody who knows the method is bounded as for shards in mem
 from __future__ import annotations
 
 import hashlib
-import pickle
-from collections.abc import Iterator, Sequence
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -29,8 +31,10 @@ from pluralis.attacks import Result
 from pluralis.auditing import Verdict
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
-from pluralis.engines.process_pool import Died, how_many, share_out
-from pluralis.engines.routing import Cleaning, Shards, learned, routed
+from pluralis.engines.base import Block, Engine
+from pluralis.engines.local import LocalEngine
+from pluralis.engines.routing import Cleaning
+from pluralis.engines.spark import SparkEngine, session
 from pluralis.errors import Infeasible, InputError, OutputError, PolicyError
 from pluralis.method import AUTO, method_for
 from pluralis.metrics import Loss
@@ -53,8 +57,6 @@ from pluralis.table.sources import names_files, open_table, table_files
 
 PART = 250_000  # rows of a part, about
 LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
-TASK = "pluralis.publishing.parts:publish_part"
-LONGEST = 24 * 3600.0  # seconds that a part may take
 SHOWN = (
     "This release is in {parts} parts. Claims are those of all of them; attacks, losses and groups are those of the "
     "first part, which is a sample: a keyed hash decides who is in it."
@@ -62,8 +64,9 @@ SHOWN = (
 
 
 class PartPublished(NamedTuple):
-    """What a worker tells of a part that it wrote; or why there is none."""
+    """What a worker tells of a part that it wrote, to a folder below the staged one; or why there is none."""
 
+    folder: str = ""
     manifest: Manifest | None = None
     sha256: str = ""
     verdict: Verdict | None = None
@@ -129,6 +132,8 @@ def publish_in_parts(
     *,
     key: Key | None = None,
     part: int = PART,
+    engine: Literal["local", "spark"] = "local",
+    spark: str | None = None,
     workers: int | None = None,
     format: Format = "parquet",
     attacks: bool = True,
@@ -150,8 +155,13 @@ def publish_in_parts(
         A new one, if it is not given.
     part : int
         About how many rows a part has.
+    engine : {"local", "spark"}
+        On this machine, with files beside the release; or on Spark, where every worker sees table and folder.
+    spark : str, optional
+        The URL of the cluster, or of a Connect server (``sc://…``); if not given, Spark runs on this machine.
     workers : int, optional
-        Processes; 0 works in this one. If not given, as many as there are cores and free memory for.
+        Processes of the local engine; 0 works in this one. If not given, as many as there are cores and free memory
+        for.
     format : {"parquet", "csv"}
         Of the published tables.
     attacks : bool
@@ -196,22 +206,27 @@ def publish_in_parts(
         check_target(one, replace=False, mark=MANIFEST)
     if key is not None and key.made:
         raise OutputError("Something was published under this key already. Publish the parts under a new one.")
-    source = _opened(table, policy, encoding, separator)
     key = key or Key.new()
-    with staging(target, private, spill) as (public_stage, private_stage, spilled):
-        cleaning = learned(source, policy)
-        shards = max(1, ceil(cleaning.rows / part))
-        routed_rows = routed(source, cleaning, Draw(key), shards, spilled.folder)
+    with ExitStack() as end:
+        public_stage, private_stage, spilled = end.enter_context(staging(target, private, spill))
+        engine_used: Engine
+        if engine == "spark":
+            files = _parquet(table, policy)
+            engine_used = SparkEngine.of_files(end.enter_context(session(spark)), files)
+        else:
+            engine_used = LocalEngine(_opened(table, policy, encoding, separator), spilled.folder, workers)
+        cleaning = engine_used.learned(policy)
+        shards = engine_used.route(cleaning, Draw(key), max(1, ceil(cleaning.rows / part)))
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
         asked = _Asked(_of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
-        done = _published(asked, routed_rows, workers, attacks)
-        parts, published = _manifest(public_stage, done)
+        done = [*_published(engine_used, asked, shards, attacks).values()]
+        parts, published = _manifest(public_stage, done, cleaning.notes)
         manifest = parts.manifest
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
         made = replace(key.with_release(Made(manifest.method, _digest(manifest))), designs={})
         made.write(private_stage.folder / "key")
-        report = _report(policy, published, done[0][1])
+        report = _report(policy, published, done[0])
         lost = {"parts": [loss.to_dict() for loss in published.losses]}
         write_beside_key(private_stage, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
         with one_at_a_time(target.parent), ExitStack() as undo:
@@ -252,6 +267,16 @@ def _require_apart(policy: Policy) -> None:
         )
 
 
+def _parquet(table: object, policy: Policy) -> list[Path]:
+    """The Parquet files of a table."""
+    files = table_files(table) if names_files(table) else []
+    if not files or not files[0].name.lower().endswith(".parquet"):
+        raise InputError("Spark reads Parquet. Write the table as Parquet first, or publish with --engine local.")
+    policy.require_decided()
+    policy.check_columns(ParquetFile(files, whole=False).columns)
+    return files
+
+
 def _opened(table: object, policy: Policy, encoding: str, separator: str | None) -> pl.DataFrame | ParquetFile:
     if names_files(table):
         files = table_files(table)
@@ -288,34 +313,19 @@ class _Asked(NamedTuple):
     decimals: tuple[str, ...]
 
 
-class _Block(NamedTuple):
-    """Shards that are published together."""
-
-    first: int
-    last: int  # the one after the last
-    files: tuple[Path, ...]
-    rows: int
-    attacks: bool = False
-
-    def joined(self, other: _Block) -> _Block:
-        return _Block(self.first, other.last, (*self.files, *other.files), self.rows + other.rows, self.attacks)
-
-
-def publish_part(shared: bytes, block: _Block) -> PartPublished:
-    """Build a block as a release of its own, write it and audit what was written; a worker's task."""
-    asked: _Asked = pickle.loads(shared)
-    rows = pl.concat([pl.read_ipc(path) for path in block.files], rechunk=True)
+def publish_rows(asked: _Asked, block: Block, rows: pl.DataFrame) -> PartPublished:
+    """Build the rows of a block as a release of its own, write it and audit what was written."""
+    name = f"part {block.first} to {block.last}/"
     try:
-        made = build(
-            rows, asked.policy, asked.key, part=f"part {block.first} to {block.last}/", decimals=asked.decimals
-        )
+        made = build(rows, asked.policy, asked.key, part=name, decimals=asked.decimals)
     except Infeasible as refusal:
         return PartPublished(refused=str(refusal))
-    publication = publication_of(made, asked.policy, attacks=block.attacks)
-    folder = StagedFolder(asked.folder / _staged_name(block), 0o755)
+    publication = publication_of(made, asked.policy, attacks=block.sample)
+    folder = StagedFolder(asked.folder / f"block-{block.first:05}-{secrets.token_hex(8)}", 0o755)
     manifest, verdict = staged(publication, folder, asked.format, asked.allow_test)
     folder.sync()
     return PartPublished(
+        folder.folder.name,
         manifest,
         hashlib.sha256(manifest.to_json().encode()).hexdigest(),
         verdict,
@@ -326,52 +336,31 @@ def publish_part(shared: bytes, block: _Block) -> PartPublished:
     )
 
 
-def _staged_name(block: _Block) -> str:
-    return f"block-{block.first:05}"
-
-
-def _published(asked: _Asked, shards: Shards, workers: int | None, attacks: bool) -> list[tuple[_Block, PartPublished]]:
-    """Every block with what was published of it; blocks that cannot be are joined with the next ones."""
-    waiting = [_Block(i, i + 1, tuple(shards.files[i]), shards.rows[i]) for i in sorted(shards.files)]
-    waiting[0] = waiting[0]._replace(attacks=attacks)
-    finished: dict[_Block, PartPublished] = {}
-    shared = pickle.dumps(asked)
+def _published(engine: Engine, asked: _Asked, shards: Mapping[int, int], sample: bool) -> dict[Block, PartPublished]:
+    """Every block with what was published of it, in order; blocks that cannot be are joined with the next ones."""
+    waiting = [Block(i, i + 1, shards[i]) for i in sorted(shards)]
+    waiting[0] = waiting[0]._replace(sample=sample)
+    finished: dict[Block, PartPublished] = {}
     total = sum(block.rows for block in waiting)
     while waiting:
         with stage(f"publishing {len(waiting):,} parts") as done:
-            for i, result in _tried(shared, waiting, workers):
+            for i, result in engine.each(waiting, partial(publish_rows, asked)):
                 finished[waiting[i]] = result
                 done(sum(block.rows for block in finished) / total)
         waiting = _joined(finished)
         for block in waiting:
             for own in [one for one in finished if block.first <= one.first < block.last]:
                 del finished[own]
-                _remove(asked.folder / _staged_name(own))
-    return sorted(finished.items())
+    return dict(sorted(finished.items()))
 
 
-def _tried(shared: bytes, blocks: Sequence[_Block], workers: int | None) -> Iterator[tuple[int, PartPublished]]:
-    """The number of each block, and what was published of it, as they are done."""
-    if workers == 0:
-        yield from ((i, publish_part(shared, block)) for i, block in enumerate(blocks))
-        return
-    size = max(sum(path.stat().st_size for path in block.files) for block in blocks)
-    for i, result in share_out(TASK, shared, blocks, workers or how_many(len(blocks), size), LONGEST):
-        if isinstance(result, Died):
-            raise OutputError(
-                f"A worker ended while it published a part ({result.code}). Is memory short? Try smaller parts, with "
-                "--part-rows."
-            )
-        yield i, result
-
-
-def _joined(finished: dict[_Block, PartPublished]) -> list[_Block]:
+def _joined(finished: Mapping[Block, PartPublished]) -> list[Block]:
     """Blocks to try next: each that was refused with the next one, or the last with the one before.
 
     Blocks that were refused one after the other are joined in pairs.
     """
     blocks = sorted(finished)
-    again: list[_Block] = []
+    again: list[Block] = []
     i = 0
     while i < len(blocks):
         if not finished[blocks[i]].refused:
@@ -391,31 +380,25 @@ def _joined(finished: dict[_Block, PartPublished]) -> list[_Block]:
     return again
 
 
-def _remove(folder: Path) -> None:
-    """Remove a staged part, if it was written."""
-    if folder.is_dir():
-        for file in folder.iterdir():
-            file.unlink()
-        folder.rmdir()
-
-
-def _manifest(to: StagedFolder, done: Sequence[tuple[_Block, PartPublished]]) -> tuple[Parts, PublishedParts]:
-    """Give the parts their names, and write what they share."""
+def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]) -> tuple[Parts, PublishedParts]:
+    """Give the parts their names, remove what no part is, and write what they share; `before` is said of all rows."""
     manifests, hashes, verdicts, losses = [], [], [], []
-    for i, (block, part) in enumerate(done, start=1):
+    for i, part in enumerate(done, start=1):
         assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
-        (to.folder / _staged_name(block)).rename(to.folder / part_folder(i))
+        (to.folder / part.folder).rename(to.folder / part_folder(i))
         manifests.append(part.manifest)
         hashes.append(part.sha256)
         verdicts.append(part.verdict)
         losses.append(part.loss)
+    for rest in to.folder.glob("block-*"):  # of blocks that were joined, and of tasks that were started twice
+        shutil.rmtree(rest)
     manifest = parts_manifest(manifests, hashes)
     to.write(MANIFEST, manifest.to_json().encode())
     to.write(README, parts_readme(manifest).encode())
-    notes = tuple(dict.fromkeys(note for _, part in done for note in part.notes))
+    notes = tuple(dict.fromkeys((*before, *(note for part in done for note in part.notes))))
     parts = Parts(manifest, tuple(tuple(claim.rule for claim in one.claims) for one in manifests))
     verdict = verdict_of_parts(parts, verdicts)
-    attacked = next((part.attacked for _, part in done if part.attacked is not None), None)
+    attacked = next((part.attacked for part in done if part.attacked is not None), None)
     return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes)
 
 
