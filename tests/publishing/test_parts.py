@@ -219,10 +219,12 @@ def test_commands_take_a_release_in_parts(
     table, policy, folder = (str(tmp_path / name) for name in ("people.parquet", "policy.yaml", "release"))
     people().write_parquet(table)
     Path(policy).write_text(policy_of("anatomy").to_yaml(), encoding="utf-8")
-    made = call("publish", table, "--policy", policy, "--out", folder, "--engine", "local", "--part-rows", "400")
+    asked = ("publish", table, "--policy", policy, "--out", folder, "--engine", "local", "--part-rows", "400")
+    assert call(*asked).code == 2  # a secret key has parts of 10,000 rows or more
+    made = call(*asked, "--test-key")
     assert (made.code, "Published 1,200 rows in 3 parts" in made.out) == (0, True)
     assert (tmp_path / "release.private" / "attack.json").is_file()
-    assert "Every claim holds" in call("audit", folder).out
+    assert "Every claim holds" in call("audit", folder, "--allow-test").out
     assert call("query", folder, "age < 30", "--json").json["value"] == (people()["age"] < 30).sum()
     for words in (("measure", folder, "--original", table), ("attack", folder, "--original", table)):
         refused = call(*words)
@@ -238,6 +240,102 @@ def test_large_tables_are_published_in_parts(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "LARGE", ROWS)
     assert module.engine_for(tmp_path / "people.parquet") == "local"
     assert module.engine_for(people()) == "memory"
+
+
+def test_what_a_part_cannot_decide_alone_is_decided_once(tmp_path: Path) -> None:
+    """How the sensitive table of a decomposed release is published would be each part's own choice."""
+    rng = np.random.default_rng(4)
+    table = people().with_columns(cost=pl.Series(rng.integers(0, 5_000, ROWS)))
+    policy = pls.Policy(
+        quasi={"age": {"type": "number"}}, others="drop", accept="set-size", method="decomposition", suppress=0.3,
+        sensitive={"ill": 3, "cost": {"l": 2, "type": "number", "bin": 1000}},
+    )  # fmt: skip
+    made = published(table, policy, tmp_path / "release", part=300)
+    assert (made.verdict.holds, len(made.manifest.parts)) == (True, 4)
+
+
+def test_bounds_of_values_are_refused(tmp_path: Path) -> None:
+    policy = pls.Policy(quasi=["age"], sensitive={"ill": {"at_most": {"d1": "1/4"}}}, others="drop", method="anatomy")
+    with pytest.raises(PolicyError, match="at_most of a policy needs all rows at once"):
+        published(people(), policy, tmp_path / "release")
+
+
+def test_a_part_without_sensitive_values_is_joined(tmp_path: Path) -> None:
+    table = people().with_columns(ill=pl.when(pl.col("age") < 45).then("ill"))
+    policy = pls.Policy(
+        quasi={"age": {"type": "number"}}, others="drop", method="anatomy",
+        sensitive={"ill": {"l": 2, "if_missing": "drop"}},
+    )  # fmt: skip
+    made = published(table, policy, tmp_path / "release", part=40)
+    assert made.verdict.holds
+    assert made.manifest.suppressed >= table["ill"].null_count()
+
+
+def test_numbers_that_would_be_rounded_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    for i, text in enumerate(("9007199254741107", "1.5")):
+        people().with_columns(age=pl.lit(text)).write_parquet(tmp_path / "files" / f"{i}.parquet")
+    with pytest.raises(pls.InputError, match="'age' holds whole numbers of more digits"):
+        published(tmp_path / "files", policy_of("anatomy"), tmp_path / "release")
+
+
+def test_a_part_that_fails_the_audit_is_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(pls.AuditFailed, match="Publish without the test key"):
+        published(people(), policy_of("anatomy"), tmp_path / "release", allow_test=False, workers=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pluralis.publishing.atomic_folders.StagedFolder.sync", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        published(people(), policy_of("anatomy"), tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_a_killed_writer_left_are_removed_by_whoever_publishes_next(tmp_path: Path) -> None:
+    left = tmp_path / ".another.spill.staging-0123456789abcdef"
+    (left / "shard-00001").mkdir(parents=True)
+    people().write_ipc(left / "shard-00001" / "00000.arrow")
+    pls.publish(people(), policy_of("anatomy"), attacks=False).save(tmp_path / "release")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["release", "release.private"]
+
+
+def test_a_private_folder_alone_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "release.private").mkdir()
+    with pytest.raises(OutputError, match="is there without its release"):
+        published(people(), policy_of("anatomy"), tmp_path / "release")
+
+
+def test_few_quasi_identifiers_make_few_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST", 100)
+    monkeypatch.setattr(module, "LEAST_DIFFERENT", 30)
+    made = published(people(), policy_of("anatomy"), tmp_path / "release", part=100)
+    assert len(made.manifest.parts) == 2
+    assert "Only about 80 quasi-identifiers differ: 2 parts instead of 12." in made.notes
+
+
+@pytest.mark.parametrize("where", ["level >= 'mid'", "level < 'bad'", "level = 'low'"])
+def test_values_in_order_are_counted_in_their_order(where: str, tmp_path: Path) -> None:
+    order = ["none", "low", "mid", "bad"]
+    table = people().with_columns(level=pl.Series(np.random.default_rng(2).choice(order, ROWS)))
+    quasi = {"level": {"order": order}, "age": {}}
+    policy = pls.Policy(quasi=quasi, sensitive={"ill": 3}, others="drop", method="anatomy")
+    published(table, policy, tmp_path / "release", part=400)
+    truth = {"level >= 'mid'": ["mid", "bad"], "level < 'bad'": order[:3], "level = 'low'": ["low"]}[where]
+    assert pls.read_parts(tmp_path / "release").count(where).value == table["level"].is_in(truth).sum()
+
+
+def test_parts_that_do_not_tell_an_order_are_refused(tmp_path: Path) -> None:
+    """Each part has two of many values: nobody could say which of the others is larger."""
+    order = [f"step {i:02}" for i in range(40)]
+    table = people(120).with_columns(level=pl.Series([order[i // 3] for i in range(120)]))
+    policy = pls.Policy(quasi={"level": {"order": order}}, sensitive={"ill": 2}, others="drop", method="anatomy")
+    with pytest.raises(Infeasible, match="do not tell in which order these stand"):
+        published(table, policy, tmp_path / "release", part=15)
+    assert list(tmp_path.iterdir()) == []
 
 
 # counting ---------------------------------------------------------------------------------------------------------

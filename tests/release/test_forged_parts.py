@@ -17,8 +17,8 @@ import pluralis as pls
 from pluralis import auditing
 from pluralis.errors import InputError, ReleaseError
 from pluralis.publishing.parts import publish_in_parts
-from pluralis.release.parts import PartsManifest, parts_readme
-from pluralis.release.reading import parts_of
+from pluralis.release.parts import OfAll, PartsManifest, parts_readme
+from pluralis.release.reading import parse_manifest, parts_of
 from pluralis.table.parquet_files import write_parquet_bytes
 
 
@@ -199,6 +199,87 @@ def test_cells_of_a_part_are_judged(forged: Path) -> None:
     assert not verdict.holds
     failed = next(finding for finding in verdict.failures if finding.claim == "P(ill | age) ≤ 1/3")
     assert (failed.measured, failed.witness) == (1.0, "part-00002, group 1")
+
+
+def parts_by_hand(folder: Path, tables: list[pl.DataFrame], *policies: pls.Policy) -> Path:
+    """Releases that were published on their own, put together as the parts of one."""
+    every = OfAll()
+    folder.mkdir()
+    for i, table in enumerate(tables, start=1):
+        place = folder.parent / f"{folder.name}-{i}"
+        pls.publish(table, policies[(i - 1) % len(policies)], key=pls.Key.test(), attacks=False).save(
+            place, allow_test=True
+        )
+        shutil.move(place, folder / f"part-{i:05}")
+        data = (folder / f"part-{i:05}" / "manifest.json").read_bytes()
+        list(every.add(parse_manifest(data), hashlib.sha256(data).hexdigest()))
+    manifest = every.manifest()
+    (folder / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
+    (folder / "README.md").write_text(parts_readme(manifest), encoding="utf-8")
+    return folder
+
+
+def of_values(*values: str, rows: int = 40) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"age": [20 + i % 10 for i in range(rows)], "ill": [values[i % len(values)] for i in range(rows)]}
+    )
+
+
+def anatomy(**ill: Any) -> pls.Policy:
+    return pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": ill}, method=ill.pop("method", "anatomy"))
+
+
+def test_what_compares_with_all_rows_is_not_kept_by_keeping_it_in_each_part(tmp_path: Path) -> None:
+    """Every value is as common in a part as among its rows, and twice as common as among all."""
+    for name, promise in (("gain", {"gain": 1.5, "method": "mondrian"}), ("t", {"t": 0.05, "method": "mondrian"})):
+        policy = anatomy(**promise)
+        folder = parts_by_hand(tmp_path / name, [of_values("flu", "cold"), of_values("hiv", "aids")], policy)
+        with pytest.raises(ReleaseError, match="compares with all rows, and a part has not all"):
+            pls.audit(folder, allow_test=True)
+
+
+def test_two_spellings_in_two_parts_are_one_value(tmp_path: Path) -> None:
+    tables = [of_values("flu", "cold"), of_values("FLU", "gout")]
+    with pytest.raises(ReleaseError, match=r"ill: .* are one value, and stand in two parts"):
+        pls.audit(parts_by_hand(tmp_path / "release", tables, anatomy(l=2)), allow_test=True)
+
+
+def test_two_orders_in_two_parts_are_none(tmp_path: Path) -> None:
+    tables = [of_values("low", "mid", "high")] * 2
+    orders = (["low", "mid", "high"], ["high", "mid", "low"])
+    folder = parts_by_hand(tmp_path / "release", tables, *(anatomy(l=2, order=order) for order in orders))
+    with pytest.raises(ReleaseError, match="in one order in one part, and in another in another"):
+        pls.read_parts(folder)
+
+
+def test_several_worst_guesses_are_none(forged: Path) -> None:
+    for i in (1, 2):
+        place = forged / f"part-0000{i}" / "manifest.json"
+        manifest = parse_manifest(place.read_bytes())
+        others = [sentence for sentence in manifest.breaks if not sentence.startswith("worst")]
+        told = (*others, f"worst measured guess: ill, {i} % of people, prior 1 % (plain)")
+        place.write_text(manifest.model_copy(update={"breaks": told}).to_json(), encoding="utf-8")
+    plain = stated(forged)
+    seal(forged, breaks=[sentence for sentence in plain["breaks"] if "worst" not in sentence])
+    with pytest.raises(ReleaseError, match="several parts name each their own worst measured guess"):
+        pls.read_parts(forged)
+
+
+def test_claims_are_what_their_fields_say(forged: Path) -> None:
+    for place in forged.glob("part-*/manifest.json"):
+        manifest = parse_manifest(place.read_bytes())
+        claims = [claim.model_copy(update={"rule": "Nobody can be found"}) for claim in manifest.claims]
+        place.write_text(manifest.model_copy(update={"claims": tuple(claims)}).to_json(), encoding="utf-8")
+    seal(forged, claims=["Nobody can be found"])
+    with pytest.raises(ReleaseError, match="is not what its fields say"):
+        pls.read_parts(forged)
+
+
+def test_a_part_that_changes_after_it_was_listed_is_refused(forged: Path, genuine: Path) -> None:
+    release = pls.read_parts(forged)
+    weaker_part(forged, genuine)
+    with pytest.raises(ReleaseError, match="part-00002 changed while it was read"):
+        list(release.parts())
 
 
 def test_a_folder_that_changes_meanwhile_is_refused(forged: Path, monkeypatch: pytest.MonkeyPatch) -> None:

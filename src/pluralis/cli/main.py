@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -132,9 +133,15 @@ def _complain_of_fault(error: BaseException) -> None:
         complain("Where it happened:", *(f"  {line}" for line in whole.splitlines()))
 
 
+def _terminated(*_: object) -> None:
+    """End as if interrupted: what was staged, and rows that lie on disk while they are routed, are removed."""
+    sys.exit(128 + signal.SIGTERM)
+
+
 def main() -> None:
     """The entry point of the `pluralis` command."""
     os.environ.setdefault(*ALLOCATOR)
+    signal.signal(signal.SIGTERM, _terminated)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a letter that the terminal does not have

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import polars as pl
 
 from pluralis.engines.base import Block, Result
 from pluralis.engines.process_pool import Died, how_many, share_out
-from pluralis.engines.routing import Cleaning, Shards, Source, learned, routed
+from pluralis.engines.routing import Cleaning, Shards, Sketch, Source, chunks_of, learned, routed, sketch_of
 from pluralis.errors import OutputError
 from pluralis.policy.policy import Policy
+from pluralis.progress import stage
 from pluralis.randomness import Draw
 
 LONGEST = 24 * 3600.0  # seconds that a block may take
@@ -32,6 +34,11 @@ class LocalEngine:
 
     def learned(self, policy: Policy) -> Cleaning:
         return learned(self.source, policy)
+
+    def different(self, cleaning: Cleaning, draw: Draw) -> int:
+        sketches = (sketch_of(chunk, cleaning, draw) for chunk in chunks_of(self.source, cleaning.columns))
+        with stage("counting who differs"):
+            return reduce(Sketch.and_of, sketches).different
 
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
         self._shards = routed(self.source, cleaning, draw, shards, self.folder)

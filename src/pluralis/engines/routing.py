@@ -37,6 +37,7 @@ from pluralis.threads import in_threads
 
 CHUNK = 1 << 19  # rows that are read at a time
 WAITING = 1 << 21  # rows that wait in memory until they are written to their shards
+SKETCH = 1 << 16  # words that are kept to say how many differ
 MISSING = np.uint64(2**64 - 1)
 
 Words = npt.NDArray[np.uint64]
@@ -105,19 +106,25 @@ class Cleaning:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of some rows: how many they are, which columns of numbers are whole, how often texts occur."""
+    """What is known of some rows: how many they are, which columns of numbers are whole, how often texts occur.
+
+    `long` are columns with whole numbers of more digits than a number keeps that is not whole.
+    """
 
     rows: int
     whole: dict[str, bool]
     counts: dict[str, pl.DataFrame]
+    long: frozenset[str]
 
     @classmethod
     def of_rows(cls, chunk: pl.DataFrame, policy: Policy) -> Facts:
         """Of the columns that may be published."""
         numbers, texts = _numbers_and_texts(policy)
-        whole = in_threads(lambda name: _numbers(chunk[name], policy).dtype.is_integer(), numbers)
+        clean = in_threads(lambda name: _numbers(chunk[name], policy), numbers)
         counts = in_threads(lambda name: _counted(chunk[name]), texts)
-        return cls(chunk.height, dict(zip(numbers, whole, strict=True)), dict(zip(texts, counts, strict=True)))
+        long = (own.name for own in clean if own.dtype.is_integer() and (own.abs() >= 2**53).any())
+        whole = {own.name: own.dtype.is_integer() for own in clean}
+        return cls(chunk.height, whole, dict(zip(texts, counts, strict=True)), frozenset(long))
 
     def and_of(self, others: Facts) -> Facts:
         """The same of these rows and others together."""
@@ -128,6 +135,7 @@ class Facts:
                 name: pl.concat([own, others.counts[name]]).group_by("value").agg(pl.col("rows").sum())
                 for name, own in self.counts.items()
             },
+            self.long | others.long,
         )
 
 
@@ -156,6 +164,12 @@ def learned(source: Source, policy: Policy) -> Cleaning:
 
 def cleaning_of(facts: Facts, policy: Policy) -> Cleaning:
     """How rows are cleaned, of which all together these facts are known."""
+    for name in sorted(facts.long):
+        if not facts.whole[name]:
+            raise InputError(
+                f"{name!r} holds whole numbers of more digits than a number keeps, beside others that are not whole. "
+                "Use type: text, or round them."
+            )
     notes: list[str] = []
     spellings = {}
     for name, counts in facts.counts.items():
@@ -245,6 +259,38 @@ class Shards:
             files.append(place / f"{len(files):05}.arrow")
             own.write_ipc(files[-1], compression="uncompressed")
             self.rows[shard] = self.rows.get(shard, 0) + own.height
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """How many words differ, from the SKETCH smallest of them (Bar-Yossef et al. 2002): exact while they are fewer.
+
+    >>> Sketch.of_words(np.array([5, 9, 5], np.uint64)).and_of(Sketch.of_words(np.array([7], np.uint64))).different
+    3
+    """
+
+    smallest: Words
+
+    @classmethod
+    def of_words(cls, words: Words) -> Sketch:
+        """Of the words of some rows."""
+        return cls(np.unique(words)[:SKETCH])
+
+    def and_of(self, others: Sketch) -> Sketch:
+        """Of these rows and others together."""
+        return Sketch.of_words(np.concatenate([self.smallest, others.smallest]))
+
+    @property
+    def different(self) -> int:
+        """The estimate."""
+        if self.smallest.size < SKETCH:
+            return int(self.smallest.size)
+        return int((SKETCH - 1) * 2.0**64 / float(self.smallest[-1]))
+
+
+def sketch_of(chunk: pl.DataFrame, cleaning: Cleaning, draw: Draw) -> Sketch:
+    """What is told by the words of some rows."""
+    return Sketch.of_words(shard_words(cleaning.cleaned(chunk), cleaning, draw))
 
 
 def clean_and_shard(

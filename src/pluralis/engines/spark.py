@@ -25,10 +25,12 @@ from pluralis.engines.routing import (
     CHUNK,
     Cleaning,
     Facts,
+    Sketch,
     by_shard,
     clean_and_shard,
     cleaning_of,
     published_columns,
+    sketch_of,
 )
 from pluralis.errors import InputError, MissingExtra, OutputError, PluralisError
 from pluralis.policy.policy import Policy
@@ -94,6 +96,13 @@ class SparkEngine:
         facts: list[Facts] = [pickle.loads(bytes(row.facts)) for row in rows]
         return cleaning_of(reduce(Facts.and_of, facts), policy)
 
+    def different(self, cleaning: Cleaning, draw: Draw) -> int:
+        shown = self.frame.select(*map(_quoted, cleaning.columns))
+        with stage("counting who differs"), _telling():
+            rows = shown.mapInArrow(partial(_sketched, cleaning, draw), "sketch binary").collect()
+        sketches: list[Sketch] = [pickle.loads(bytes(row.sketch)) for row in rows]
+        return reduce(Sketch.and_of, sketches).different
+
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
         shown = self.frame.select(*map(_quoted, cleaning.columns))
         schema = "shard int, rows long, packet binary"
@@ -139,6 +148,15 @@ def _facts(policy: Policy, batches: Batches) -> Batches:
     facts = [Facts.of_rows(chunk, policy) for chunk in _chunks(batches)]
     if facts:
         yield pa.RecordBatch.from_pydict({"facts": [pickle.dumps(reduce(Facts.and_of, facts))]})
+
+
+def _sketched(cleaning: Cleaning, draw: Draw, batches: Batches) -> Batches:
+    """What the words of a partition tell of how many differ."""
+    import pyarrow as pa
+
+    sketches = [sketch_of(chunk, cleaning, draw) for chunk in _chunks(batches)]
+    if sketches:
+        yield pa.RecordBatch.from_pydict({"sketch": [pickle.dumps(reduce(Sketch.and_of, sketches))]})
 
 
 def _packed(cleaning: Cleaning, draw: Draw, shards: int, batches: Batches) -> Batches:

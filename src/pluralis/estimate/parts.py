@@ -5,6 +5,7 @@ Parts are read one after the other, so that one at a time is in memory. Their dr
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,8 @@ def read_parts(folder: str | Path, *, limit: int | None = LIMIT) -> ReleaseInPar
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+    ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", **settings)
     ...     print(pls.read_parts(f"{parent}/release").count("age < 30"))
     100 (exact)
     """
@@ -83,7 +85,8 @@ class ReleaseInParts(Shown):
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+    ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+    ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", **settings)
     ...     release = pls.read_parts(f"{parent}/release")
     ...     print(release.manifest.rows, release.count("ill = 'd1'").value)
     400 57.0
@@ -113,14 +116,18 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+        ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", **settings)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     sum(part.manifest.rows for part in release.parts())
         400
         """
         with stage("reading the parts") as done:
             for i, info in enumerate(self.manifest.parts):
-                yield read_release(self.folder / info.folder, limit=self.limit)
+                part = read_release(self.folder / info.folder, limit=self.limit)
+                if hashlib.sha256(part.manifest.to_json().encode()).hexdigest() != info.sha256:
+                    raise ReleaseError(f"{info.folder} changed while it was read. Read the release again.")
+                yield part
                 done((i + 1) / len(self.manifest.parts))
 
     def described(self) -> Release:
@@ -143,7 +150,8 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+        ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", **settings)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     release.described().manifest.rows
         400
@@ -177,7 +185,8 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+        ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", **settings)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     print(release.count("age < 30"))
         100 (exact)
@@ -214,7 +223,8 @@ class ReleaseInParts(Shown):
         >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
         >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
         >>> with TemporaryDirectory() as parent:
-        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+        ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+        ...     _ = pls.publish_in_parts(people, policy, f"{parent}/release", **settings)
         ...     release = pls.read_parts(f"{parent}/release")
         ...     release.table("COUNT WHERE age < 22 BY age").select("age", "value").rows()[:2]
         [(20, 10.0), (21, 10.0)]

@@ -26,6 +26,8 @@ from pluralis.errors import OutputError
 _NOREPLACE, _EXCHANGE, _HERE = 1, 2, -100
 _OLD = ".old"
 _TOKEN = 8  # bytes that tell staged folders of one name apart
+SPILL = ".spill"  # what the name of a folder ends with in which rows lie while they are routed
+_SPILLED = re.compile(rf"\..+{re.escape(SPILL)}\.staging-[0-9a-f]{{{2 * _TOKEN}}}")
 
 
 def check_target(target: Path, *, replace: bool, mark: str) -> None:
@@ -178,21 +180,27 @@ def _staged_for(target: Path) -> list[Path]:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove staged folders whose writer is gone: their lock is free."""
+    """Remove staged folders whose writer is gone, and what any such writer in this folder spilled: rows of a table."""
     _put_back(target)
-    for folder in _staged_for(target):
-        try:
-            handle = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:
-            continue
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(handle)
+    spilled = [folder for folder in target.parent.iterdir() if _SPILLED.fullmatch(folder.name)]
+    for folder in dict.fromkeys([*_staged_for(target), *sorted(spilled)]):
+        _remove_if_abandoned(folder)
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    """Remove a staged folder whose lock is free."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(handle)
 
 
 def _rename(source: Path, target: Path, flag: int) -> None:

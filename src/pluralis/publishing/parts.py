@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,12 +35,12 @@ from pluralis.engines.base import Block, Engine
 from pluralis.engines.local import LocalEngine
 from pluralis.engines.routing import Cleaning
 from pluralis.engines.spark import SparkEngine, session
-from pluralis.errors import Infeasible, InputError, OutputError, PolicyError
+from pluralis.errors import AuditFailed, Breached, Infeasible, InputError, OutputError, PolicyError
 from pluralis.method import AUTO, method_for
 from pluralis.metrics import Loss
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.progress import stage
-from pluralis.publishing.atomic_folders import StagedFolder, check_target, one_at_a_time, staging
+from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.pipeline import publication_of
 from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
@@ -48,7 +48,7 @@ from pluralis.publishing.saving import Format, staged
 from pluralis.randomness import Draw, Key, Made
 from pluralis.release.kinds import kind_named
 from pluralis.release.manifest import MANIFEST, README, Manifest
-from pluralis.release.parts import Parts, PartsManifest, part_folder, parts_manifest, parts_readme
+from pluralis.release.parts import OfAll, Parts, PartsManifest, part_folder, parts_readme
 from pluralis.release.reading import parts_of
 from pluralis.report.exposure import Exposure
 from pluralis.report.report import render_report
@@ -56,6 +56,8 @@ from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.sources import names_files, open_table, table_files
 
 PART = 250_000  # rows of a part, about
+LEAST = 10_000  # rows of a part at least; a test key may have less
+LEAST_DIFFERENT = 5_000  # different quasi-identifiers, or people, for each shard
 LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
 SHOWN = (
     "This release is in {parts} parts. Claims are those of all of them; attacks, losses and groups are those of the "
@@ -101,7 +103,8 @@ class PublishedParts(Shown):
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     pls.publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+    ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+    ...     pls.publish_in_parts(people, policy, f"{parent}/release", **settings)
     Published by anatomy: 400 rows in 2 parts, 0 suppressed, information loss 0.0000
     Every claim holds.
     """
@@ -194,47 +197,84 @@ def publish_in_parts(
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
     >>> with TemporaryDirectory() as parent:
-    ...     published = publish_in_parts(people, policy, f"{parent}/release", part=200, workers=0)
+    ...     settings = {"part": 200, "workers": 0, "key": pls.Key.test(), "allow_test": True}
+    ...     published = publish_in_parts(people, policy, f"{parent}/release", **settings)
     ...     len(published.manifest.parts), published.verdict.holds
     (2, True)
     """
     policy = as_policy(policy)
     _require_apart(policy)
     target = Path(folder).absolute()
-    private, spill = private_of(target), target.with_name(f"{target.name}.spill")
-    for one in (target, private, spill):
-        check_target(one, replace=False, mark=MANIFEST)
+    _require_free(target)
+    if part < LEAST and not (key is not None and key.is_test):
+        raise InputError(
+            f"Parts of {part:,} rows could tell of single people where they are joined: {LEAST:,} or more."
+        )
     if key is not None and key.made:
         raise OutputError("Something was published under this key already. Publish the parts under a new one.")
     key = key or Key.new()
     with ExitStack() as end:
-        public_stage, private_stage, spilled = end.enter_context(staging(target, private, spill))
-        engine_used: Engine
+        stages = end.enter_context(staging(target, private_of(target), _spill_of(target)))
+        public_stage, private_stage, spilled = stages
+        working: Engine
         if engine == "spark":
             files = _parquet(table, policy)
-            engine_used = SparkEngine.of_files(end.enter_context(session(spark)), files)
+            working = SparkEngine.of_files(end.enter_context(session(spark)), files)
         else:
-            engine_used = LocalEngine(_opened(table, policy, encoding, separator), spilled.folder, workers)
-        cleaning = engine_used.learned(policy)
-        shards = engine_used.route(cleaning, Draw(key), max(1, ceil(cleaning.rows / part)))
+            working = LocalEngine(_opened(table, policy, encoding, separator), spilled.folder, workers)
+        cleaning = working.learned(policy)
+        shards = working.route(cleaning, Draw(key), _number_of_shards(working, cleaning, Draw(key), part))
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
         asked = _Asked(_of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
-        done = [*_published(engine_used, asked, shards, attacks).values()]
+        done = [*_published(working, asked, shards, attacks).values()]
         parts, published = _manifest(public_stage, done, cleaning.notes)
-        manifest = parts.manifest
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
-        made = replace(key.with_release(Made(manifest.method, _digest(manifest))), designs={})
-        made.write(private_stage.folder / "key")
-        report = _report(policy, published, done[0])
-        lost = {"parts": [loss.to_dict() for loss in published.losses]}
-        write_beside_key(private_stage, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
+        _write_private(private_stage, policy, key, published, done[0])
         with one_at_a_time(target.parent), ExitStack() as undo:
             check_target(target, replace=False, mark=MANIFEST)
             private_stage.show(undo, replace=False)
             public_stage.show(undo, replace=False, mode=0o755)
             undo.pop_all()
     return published
+
+
+def _spill_of(target: Path) -> Path:
+    return target.with_name(target.name + SPILL)
+
+
+def _require_free(target: Path) -> None:
+    """Refuse a name at which something is, or was."""
+    private = private_of(target)
+    if private.exists() and not target.exists():
+        raise OutputError(
+            f"{private} is there without its release, which was moved away, or whose publication was interrupted. "
+            "Move it away, or choose another name."
+        )
+    for one in (target, private, _spill_of(target)):
+        check_target(one, replace=False, mark=MANIFEST)
+
+
+def _write_private(to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, first: PartPublished) -> None:
+    """What only the publisher sees; the key knows what was made under it."""
+    manifest = published.manifest
+    replace(key.with_release(Made(manifest.method, _digest(manifest))), designs={}).write(to.folder / "key")
+    report = _report(policy, published, first)
+    lost = {"parts": [loss.to_dict() for loss in published.losses]}
+    write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
+
+
+def _number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) -> int:
+    """How many shards of about `part` rows; fewer where few people, or quasi-identifiers, differ.
+
+    Those who are alike are in one shard. A shard of few who differ would tell of each of them if it is joined.
+    """
+    wanted, different = ceil(cleaning.rows / part), engine.different(cleaning, draw)
+    allowed = max(1, different // (LEAST_DIFFERENT if part >= LEAST else 1))
+    if allowed < wanted:
+        alike = "people" if cleaning.policy.person is not None else "quasi-identifiers"
+        cleaning.notes.append(f"Only about {different:,} {alike} differ: {allowed:,} parts instead of {wanted:,}.")
+    return min(wanted, allowed)
 
 
 def engine_for(table: object) -> Literal["memory", "local"]:
@@ -251,6 +291,7 @@ def _require_apart(policy: Policy) -> None:
     whole = {
         "method: auto": policy.publish.method == AUTO,
         "gain and t": any(own.gain is not None or own.t is not None for own in policy.columns.values()),
+        "at_most": any(own.at_most for own in policy.columns.values()),
         "rare values": any(own.rare is not None for own in policy.columns.values()),
         "bins: {quantiles: …}": any(own.bins is not None for own in policy.columns.values()),
         "rules": bool(policy.rules),
@@ -296,7 +337,9 @@ def _opened(table: object, policy: Policy, encoding: str, separator: str | None)
 def _of_parts(policy: Policy, cleaning: Cleaning) -> Policy:
     """The policy of a part, in which columns that are never published are no more."""
     kept = {name: own for name, own in policy.attributes.items() if name in cleaning.columns}
-    return policy.model_copy(update={"attributes": kept})
+    policy = policy.model_copy(update={"attributes": kept})
+    open_choice = getattr(method_for(policy), "sensitive_table", None) == "auto"  # which each part would take alone
+    return policy.override(options={"sensitive_table": "marginals"}) if open_choice else policy
 
 
 # parts ------------------------------------------------------------------------------------------------------------
@@ -316,14 +359,24 @@ class _Asked(NamedTuple):
 def publish_rows(asked: _Asked, block: Block, rows: pl.DataFrame) -> PartPublished:
     """Build the rows of a block as a release of its own, write it and audit what was written."""
     name = f"part {block.first} to {block.last}/"
+    gaps = [one for one in asked.policy.sensitive if rows[one].null_count() == rows.height]
+    if gaps:
+        return PartPublished(refused=f"{gaps[0]!r} is missing in every row of a part. There is nothing to publish.")
     try:
         made = build(rows, asked.policy, asked.key, part=name, decimals=asked.decimals)
     except Infeasible as refusal:
         return PartPublished(refused=str(refusal))
     publication = publication_of(made, asked.policy, attacks=block.sample)
-    folder = StagedFolder(asked.folder / f"block-{block.first:05}-{secrets.token_hex(8)}", 0o755)
-    manifest, verdict = staged(publication, folder, asked.format, asked.allow_test)
-    folder.sync()
+    try:
+        folder = StagedFolder(asked.folder / f"block-{block.first:05}-{secrets.token_hex(8)}", 0o755)
+        manifest, verdict = staged(publication, folder, asked.format, asked.allow_test)
+        folder.sync()
+    except AuditFailed as failed:
+        return PartPublished(verdict=failed.verdict)
+    except Breached:
+        return PartPublished(attacked=publication.attacked)
+    except OSError as error:
+        raise OutputError(f"Nothing was written: {error.strerror or error}.") from error
     return PartPublished(
         folder.folder.name,
         manifest,
@@ -345,13 +398,22 @@ def _published(engine: Engine, asked: _Asked, shards: Mapping[int, int], sample:
     while waiting:
         with stage(f"publishing {len(waiting):,} parts") as done:
             for i, result in engine.each(waiting, partial(publish_rows, asked)):
-                finished[waiting[i]] = result
+                finished[waiting[i]] = _passed(result)
                 done(sum(block.rows for block in finished) / total)
         waiting = _joined(finished)
         for block in waiting:
             for own in [one for one in finished if block.first <= one.first < block.last]:
                 del finished[own]
     return dict(sorted(finished.items()))
+
+
+def _passed(part: PartPublished) -> PartPublished:
+    """A part that passed the audit and the attacks, or that was refused before; AuditFailed or Breached else."""
+    if part.verdict is not None and not part.verdict.holds:
+        raise AuditFailed(part.verdict)
+    if not part.folder and part.attacked is not None:
+        raise Breached([result for result in part.attacked if result.breach])
+    return part
 
 
 def _joined(finished: Mapping[Block, PartPublished]) -> list[Block]:
@@ -382,24 +444,32 @@ def _joined(finished: Mapping[Block, PartPublished]) -> list[Block]:
 
 def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]) -> tuple[Parts, PublishedParts]:
     """Give the parts their names, remove what no part is, and write what they share; `before` is said of all rows."""
-    manifests, hashes, verdicts, losses = [], [], [], []
+    every, verdicts, losses = OfAll(), [], []
     for i, part in enumerate(done, start=1):
         assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
         (to.folder / part.folder).rename(to.folder / part_folder(i))
-        manifests.append(part.manifest)
-        hashes.append(part.sha256)
+        _require_none(every.add(part.manifest, part.sha256))
         verdicts.append(part.verdict)
         losses.append(part.loss)
+    _require_none(every.problems())
     for rest in to.folder.glob("block-*"):  # of blocks that were joined, and of tasks that were started twice
         shutil.rmtree(rest)
-    manifest = parts_manifest(manifests, hashes)
+    manifest = every.manifest()
     to.write(MANIFEST, manifest.to_json().encode())
     to.write(README, parts_readme(manifest).encode())
     notes = tuple(dict.fromkeys((*before, *(note for part in done for note in part.notes))))
-    parts = Parts(manifest, tuple(tuple(claim.rule for claim in one.claims) for one in manifests))
+    parts = Parts(manifest, tuple(every.claims))
     verdict = verdict_of_parts(parts, verdicts)
     attacked = next((part.attacked for part in done if part.attacked is not None), None)
     return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes)
+
+
+def _require_none(problems: Iterable[str]) -> None:
+    """Refuse parts that are not one release together."""
+    for problem in problems:
+        raise Infeasible(
+            f"{problem} Publish with larger parts, which have more of the values (--part-rows), or --engine memory."
+        )
 
 
 def _report(policy: Policy, published: PublishedParts, first: PartPublished) -> str:

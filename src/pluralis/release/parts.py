@@ -7,28 +7,45 @@
 
 Groups never straddle parts, and no part refers to another.
 
-Theorem: what every part promises, the release in parts promises. The rows of a person whom the policy names, or the
-one row, stand in one part. Parts are drawn independently, so the worlds that all parts leave possible are every way to
-take one of each: whoever knows in which part a person is learns from the others nothing. Whoever does not know it
-weighs the parts, and a mean of posteriors is no larger than the largest of them.
+Theorem: what every part promises of a group or a set, the release in parts promises, where the rows of a person stand
+in one part. Parts are drawn independently, so the worlds that all parts leave possible are every way to take one of
+each: whoever knows in which part a person is learns from the others nothing. Whoever does not know it weighs the
+parts, and a mean of posteriors is no larger than the largest of them.
+
+It is about whoever takes worlds to be equally likely: which shards were joined tells somebody who knows the method more
+(docs/scale.md). What compares groups with all rows (gain, t) does not follow, and is refused.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from graphlib import CycleError
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple
 
+import polars as pl
 from pydantic import Field
 
 from pluralis.display.escaping import code, markdown
+from pluralis.release.attributes import merged
+from pluralis.release.bounds import DISTANCES
 from pluralis.release.columns import ColumnInfo, ManifestPart, Rows
-from pluralis.release.form import is_unmeasured, told_by_plain_column, worst_and_others
-from pluralis.release.manifest import Claim, Manifest
+from pluralis.release.form import GIVEN_AWAY, WORST, is_unmeasured, told_by_plain_column, unsaid, worst_and_others
+from pluralis.release.kinds.base import NAMED
+from pluralis.release.manifest import Claim, Manifest, claim_words
+from pluralis.table.bands import bands_out_of_order
+from pluralis.table.labels import shortened
+from pluralis.table.spelling import said_twice
 
 PARTS_FORMAT: Literal["pluralis-release-in-parts"] = "pluralis-release-in-parts"
 MOST_PARTS = 99_999
-OF_EACH = ("domain", "hierarchy")  # what columns of the same name may differ in from part to part
+OF_COLUMNS = {"domain", "hierarchy"}  # what columns of the same name may differ in from part to part
+OF_THE_WHOLE = ("gain", *DISTANCES)  # models that compare a group with all rows
+JOINED = (
+    "parts: rows are cut into parts by a keyed hash, and parts in which a value is too common are joined, which tells "
+    "somebody who knows the method a little of how common it was there"
+)
 OF_CLAIMS = {"rule", "bound", "measured"}  # what the same claim may differ in
 OWN = {"domains", "addition"}  # parameters that are of a part alone
 
@@ -80,36 +97,75 @@ def part_folder(number: int) -> str:
     return f"part-{number:05}"
 
 
-def parts_manifest(manifests: Sequence[Manifest], hashes: Sequence[str]) -> PartsManifest:
-    """The manifest of the parts that have these manifests, with these hashes, in order."""
-    first = manifests[0]
-    sentences = dict.fromkeys(sentence for one in manifests for sentence in one.breaks)
-    measured = any(not any(map(is_unmeasured, one.breaks)) for one in manifests)
-    return PartsManifest(
-        method=first.method,
-        variant=first.variant,
-        kind=first.kind,
-        rows=sum(one.rows for one in manifests),
-        suppressed=sum(one.suppressed for one in manifests),
-        claims=tuple(max(alike, key=_bound).rule for alike in zip(*(one.claims for one in manifests), strict=True)),
-        breaks=tuple(sentence for sentence in sentences if not (measured and is_unmeasured(sentence))),
-        parts=tuple(
-            PartInfo(folder=part_folder(i), rows=one.rows, suppressed=one.suppressed, sha256=own)
-            for i, (one, own) in enumerate(zip(manifests, hashes, strict=True), start=1)
-        ),
-        test=first.test,
-    )
+class OfAll:
+    """What the manifests of all parts come to, which are read one after the other."""
 
+    def __init__(self) -> None:
+        self._shared: dict[str, Any] | None = None
+        self._infos: list[PartInfo] = []
+        self._worst: list[Claim] = []
+        self._breaks: dict[str, None] = {}
+        self._measured = False
+        self._texts: dict[str, set[str]] = {}  # of protected attributes
+        self._orders: dict[str, list[tuple[str, ...]]] = {}
+        self._first: Manifest | None = None
+        self.claims: list[tuple[str, ...]] = []
 
-def parts_problems(stated: PartsManifest, manifests: Sequence[Manifest]) -> Iterator[str]:
-    """In what ways the manifest of a release in parts is not the one that its parts' manifests give."""
-    first = _shared(manifests[0])
-    for info, manifest in zip(stated.parts, manifests, strict=True):
-        if _shared(manifest) != first:
+    def add(self, manifest: Manifest, sha256: str) -> Iterator[str]:
+        """Take the manifest of the next part, and say in what it does not belong to the others."""
+        info = PartInfo(
+            folder=part_folder(len(self._infos) + 1), rows=manifest.rows, suppressed=manifest.suppressed, sha256=sha256
+        )
+        self._infos.append(info)
+        self.claims.append(tuple(claim.rule for claim in manifest.claims))
+        shared = _shared(manifest)
+        if self._shared is None or self._first is None:
+            self._shared, self._first, self._worst = shared, manifest, list(manifest.claims)
+        if shared != self._shared:
             yield f"{info.folder}: it is of another form, or promises something else, than the first part."
             return
-    if stated != parts_manifest(manifests, [info.sha256 for info in stated.parts]):
-        yield "what the manifest says of all parts is not what their manifests say."
+        yield from (f"{info.folder}: {fault}" for fault in _faults(manifest))
+        self._worst = [max(pair, key=_bound) for pair in zip(self._worst, manifest.claims, strict=True)]
+        self._breaks.update(dict.fromkeys(manifest.breaks))
+        self._measured |= not any(map(is_unmeasured, manifest.breaks))
+        for name, column in _described(manifest):
+            texts = tuple(value for value in column.domain or () if isinstance(value, str))
+            if column.ordered:
+                self._orders.setdefault(name, []).append(texts)
+            elif name in manifest.parameters.l and column.type == "text":
+                self._texts.setdefault(name, set()).update(texts)
+
+    def problems(self) -> Iterator[str]:
+        """In what ways all parts together are not one release."""
+        assert self._first is not None
+        keep = self._first.parameters.case
+        for name, texts in self._texts.items():
+            if twice := said_twice(pl.Series(sorted(texts), dtype=pl.String), fold_case=name not in keep):
+                yield f"{name}: {shortened(twice[0])} and {shortened(twice[1])} are one value, and stand in two parts."
+        for name, orders in self._orders.items():
+            yield from _order_problems(name, orders)
+        for about in (WORST, GIVEN_AWAY):
+            if sum(sentence.startswith(f"{about}:") for sentence in self._sentences()) > 1:
+                yield f"several parts name each their own {about}."
+
+    def manifest(self) -> PartsManifest:
+        """The manifest that follows from those of the parts."""
+        assert self._first is not None
+        first = self._first
+        return PartsManifest(
+            method=first.method,
+            variant=first.variant,
+            kind=first.kind,
+            rows=sum(info.rows for info in self._infos),
+            suppressed=sum(info.suppressed for info in self._infos),
+            claims=tuple(claim.rule for claim in self._worst),
+            breaks=(*self._sentences(), JOINED),
+            parts=tuple(self._infos),
+            test=first.test,
+        )
+
+    def _sentences(self) -> list[str]:
+        return [sentence for sentence in self._breaks if not (self._measured and is_unmeasured(sentence))]
 
 
 def _shared(manifest: Manifest) -> dict[str, Any]:
@@ -118,16 +174,48 @@ def _shared(manifest: Manifest) -> dict[str, Any]:
         "method": (manifest.method, manifest.variant, manifest.kind, manifest.test),
         "claims": [claim.model_dump(exclude=OF_CLAIMS) for claim in manifest.claims],
         "parameters": manifest.parameters.model_dump(exclude=OWN),
-        "tables": [(info.name, info.file, [_form(column) for column in info.columns]) for info in manifest.tables],
+        "tables": [
+            (info.name, info.file, [column.model_dump(exclude=OF_COLUMNS) for column in info.columns])
+            for info in manifest.tables
+        ],
     }
+
+
+def _faults(manifest: Manifest) -> Iterator[str]:
+    """What no part of a release may be or claim: what is about all rows is not kept by keeping it in each part."""
+    if manifest.traits.has_subtables:
+        yield f"a {manifest.kind} release has no parts."
+    for claim in manifest.claims:
+        if claim.model in OF_THE_WHOLE:
+            yield f"the claim {claim.rule!r} compares with all rows, and a part has not all."
+        if claim.rule != claim_words(claim, manifest.kind):
+            yield f"the claim {claim.rule!r} is not what its fields say."
+    yield from unsaid(manifest)
+
+
+def _described(manifest: Manifest) -> Iterator[tuple[str, ColumnInfo]]:
+    """The columns of one attribute each, and those that are described beside the tables."""
+    columns = [column for info in manifest.tables for column in info.columns if column.role in NAMED]
+    yield from ((column.attribute or column.name, column) for column in columns)
+    yield from manifest.parameters.domains.items()
+
+
+def _order_problems(name: str, orders: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Whether the orders of the values in all parts come to one order, and to one only."""
+    neighbors = {pair for order in orders for pair in pairwise(order)}
+    try:
+        values = [value for value in merged(orders) if value is not None]
+    except CycleError:
+        yield f"{name}: its values stand in one order in one part, and in another in another."
+        return
+    if not all(pair in neighbors for pair in pairwise(values)):
+        yield f"{name}: parts have so few of its values that they do not tell in which order these stand."
+    elif turned := bands_out_of_order(values):
+        yield f"{name}: {shortened(turned[0])} and {shortened(turned[1])} do not stand in order, or overlap."
 
 
 def _bound(claim: Claim) -> float:
     return claim.bound or 0.0
-
-
-def _form(column: ColumnInfo) -> dict[str, Any]:
-    return column.model_dump(exclude={*OF_EACH})
 
 
 def parts_readme(manifest: PartsManifest) -> str:
@@ -143,8 +231,8 @@ def parts_readme(manifest: PartsManifest) -> str:
             f"{manifest.rows:,} rows in {len(manifest.parts):,} parts, made by the method {code(manifest.method)} "
             f"({markdown(manifest.variant)}); {manifest.suppressed:,} rows were suppressed.",
             "",
-            "- Every folder `part-…` is a release of its own, with a README that says how to read its tables. Each "
-            "person is in one part.",
+            "- Every folder `part-…` is a release of its own, with a README that says how to read its tables. The "
+            "publisher says that each person is in one part.",
             "- Tables of one name have the same columns in all parts, so that they can be read as one: "
             "`part-*/NAME.parquet`.",
             "- Groups are numbered in each part. A `group` of one part has nothing to do with that of another: join "
@@ -155,7 +243,7 @@ def parts_readme(manifest: PartsManifest) -> str:
             *warned,
             *(f"- {code(claim)}" for claim in manifest.claims),
             "",
-            *([markdown(worst), ""] if worst else []),
+            *([f"{markdown(worst)} It was measured on one part, a sample.", ""] if worst else []),
             "## What is not stopped",
             "",
             *(f"- {markdown(item)}" for item in others),

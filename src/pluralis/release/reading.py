@@ -52,7 +52,7 @@ from pluralis.progress import stage
 from pluralis.release.domains import domain_problems
 from pluralis.release.form import form_problems, unsaid
 from pluralis.release.manifest import FORMAT, MANIFEST, README, VERSION, ColumnInfo, Manifest, TableInfo
-from pluralis.release.parts import PARTS_FORMAT, Parts, PartsManifest, part_folder, parts_problems, parts_readme
+from pluralis.release.parts import PARTS_FORMAT, OfAll, Parts, PartsManifest, part_folder, parts_readme
 from pluralis.release.readme import release_readme
 from pluralis.release.release import Release
 from pluralis.release.strict_parquet import layout_of, require_nothing_beside
@@ -173,10 +173,10 @@ def parts_of(folder: str | Path) -> Parts | None:
             if not isinstance(plain, dict) or plain.get("format") != PARTS_FORMAT:
                 return None
             manifest = _parsed(data, PartsManifest, PARTS_FORMAT)
-            manifests: list[Manifest] = []
-            for problem in _parts_problems(place, manifest, manifests):
+            every = OfAll()
+            for problem in _parts_problems(place, manifest, every):
                 raise ReleaseError(f"{problem} Ask for the release again.")
-            return Parts(manifest, tuple(tuple(claim.rule for claim in one.claims) for one in manifests))
+            return Parts(manifest, tuple(every.claims))
         finally:
             os.close(place)
 
@@ -191,8 +191,8 @@ def manifest_of(folder: Path) -> Manifest:
             os.close(place)
 
 
-def _parts_problems(place: int, manifest: PartsManifest, manifests: list[Manifest]) -> Iterator[str]:
-    """Folders that should not be there, or should, or are not what the manifest says; collects their manifests."""
+def _parts_problems(place: int, manifest: PartsManifest, every: OfAll) -> Iterator[str]:
+    """Folders that should not be there, or should, or are not what the manifest says of all of them together."""
     folders = [info.folder for info in manifest.parts]
     if folders != [part_folder(i) for i in range(1, len(folders) + 1)]:
         yield "its parts are not numbered from 1 without gaps."
@@ -203,13 +203,23 @@ def _parts_problems(place: int, manifest: PartsManifest, manifests: list[Manifes
     if listed != present:
         return
     yield from _says(place, parts_readme(manifest))
+    size = 0
     for info in manifest.parts:
         data = _part_manifest(place, info.folder)
+        size += len(data)
+        if size > _MANIFEST_BYTES:
+            yield f"the manifests of its parts have more than {_MANIFEST_BYTES:,} bytes."
+            return
         if hashlib.sha256(data).hexdigest() != info.sha256:
             yield f"{info.folder}: not the part that the manifest describes (its hash differs)."
             return
-        manifests.append(parse_manifest(data))
-    yield from parts_problems(manifest, manifests)
+        problems = list(every.add(parse_manifest(data), info.sha256))
+        if problems:
+            yield from problems
+            return
+    yield from every.problems()
+    if manifest != every.manifest():
+        yield "what the manifest says of all parts is not what their manifests say."
 
 
 def _part_manifest(place: int, folder: str) -> bytes:
