@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pluralis as pls
-from pluralis.engines.routing import Shards, learned, routed, shard_words
+from pluralis.engines.routing import Shards, ShardWords, in_texts, learned, routed
 from pluralis.errors import InputError
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
@@ -40,7 +40,7 @@ def frame(some: list[tuple[object, ...]]) -> pl.DataFrame:
 
 def words(table: pl.DataFrame, policy: Policy) -> np.ndarray:
     cleaning = learned(table, policy)
-    return shard_words(cleaning.cleaned(table), cleaning, DRAW)
+    return ShardWords(cleaning, DRAW).of_rows(cleaning.cleaned(table))
 
 
 @given(rows, st.randoms(use_true_random=False))
@@ -79,7 +79,7 @@ def test_rows_are_cleaned_in_chunks_as_they_are_at_once(some: list[tuple[object,
 def test_another_key_gives_other_shards() -> None:
     table = frame([(i % 60, "a", "x", i, "flu") for i in range(60)])
     cleaning = learned(table, BY_QUASI)
-    other = shard_words(cleaning.cleaned(table), cleaning, Draw(pls.Key(b"k" * 32)))
+    other = ShardWords(cleaning, Draw(pls.Key(b"k" * 32))).of_rows(cleaning.cleaned(table))
     assert not (words(table, BY_QUASI) == other).any()
 
 
@@ -93,12 +93,15 @@ def test_every_row_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("pluralis.engines.routing.CHUNK", 999)
     monkeypatch.setattr("pluralis.engines.routing.WAITING", 2_000)
     source = ParquetFile(tmp_path / "table.parquet", whole=False)
-    shards: Shards = routed(source, learned(source, BY_QUASI), DRAW, 7, tmp_path)
+    cleaning = learned(source, BY_QUASI)
+    shards: Shards = routed(source, cleaning, DRAW, 7, tmp_path)
     assert sorted(shards.rows) == list(range(7))
     assert sum(shards.rows.values()) == 5_000
     parts = {i: pl.concat([pl.read_ipc(path) for path in files]) for i, files in shards.files.items()}
     assert {i: part.height for i, part in parts.items()} == shards.rows
-    together = pl.concat(parts.values()).with_columns(pl.col("zip", "ward", "ill").cast(pl.String))
+    together = in_texts(pl.concat(parts.values()), cleaning.dictionaries).with_columns(
+        pl.col("zip", "ward", "ill").cast(pl.String)
+    )
     names = ["age", "zip", "ward", "ill"]
     assert together.select(names).sort(names).equals(table.select(names).sort(names))
     assert all(len(files) > 1 for files in shards.files.values())

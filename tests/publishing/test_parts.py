@@ -234,6 +234,37 @@ def test_commands_take_a_release_in_parts(
     assert call(*again[:-2], "--engine", "memory", "--part-rows", "5", "--replace").code == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "about"),
+    [
+        ({"part": 0}, "There are no parts of 0 rows"),
+        ({"workers": -1}, "no -1 workers"),
+        ({"part": 5_000, "key": None}, "could tell of single people"),
+    ],
+)
+def test_parts_and_workers_that_cannot_be(options: dict[str, object], about: str, tmp_path: Path) -> None:
+    with pytest.raises(pls.InputError, match=about):
+        published(people(), policy_of("anatomy"), tmp_path / "release", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shards_hold_codes_and_no_dictionary(tmp_path: Path) -> None:
+    """Of a table with many different texts, each shard would else have all of them."""
+    table = people().with_columns(street=pl.Series([f"street {i} of a long name" for i in range(ROWS)]))
+    policy = pls.Policy(quasi=["street"], sensitive={"ill": 3}, others="drop", method="anatomy")
+    sizes = []
+
+    def noted(self: local.LocalEngine, block: object, _task: object) -> object:
+        sizes.append(sum(path.stat().st_size for files in self._shards.files.values() for path in files))
+        return iter(())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local.LocalEngine, "each", noted)
+        with pytest.raises(IndexError):  # nothing was published
+            published(table, policy, tmp_path / "release")
+    assert sizes[0] < 30_000
+
+
 def test_large_tables_are_published_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people().write_parquet(tmp_path / "people.parquet")
     assert module.engine_for(tmp_path / "people.parquet") == "memory"

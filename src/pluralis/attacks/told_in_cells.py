@@ -2,9 +2,10 @@
 
 Measured   on the original, not on the release: of all rows with one value of a quasi-identifier and one of the plain
            column, how many have the same sensitive value. It is what somebody may know who has seen other such rows.
-Told       where that is FAR more, beyond doubt (4.5 standard errors), than among the rows of the quasi value alone and
-           among those of the plain value alone. Of each pair of a plain and a sensitive column the cell that tells of
-           most people more.
+Told       where that is FAR more than among the rows of the quasi value alone, and among those of the plain value
+           alone: so much that chance alone would do it in one of a thousand tables (the binomial tail, times the cells
+           that were looked at). Of each pair of a plain and a sensitive column the cell that tells of most people more.
+Looked at  columns of up to VALUES values, cells of LEAST rows or more, and the first ASKED of all triples of columns.
 Beside     the attack `plain`, which looks at all people of a plain value together: few of many rows do not show there.
 """
 
@@ -12,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import sqrt
 from typing import NamedTuple
 
 import polars as pl
+from scipy.special import bdtrc
 
-from pluralis.attacks.base import DOUBT, interval
 from pluralis.attacks.given_away import FAR
 from pluralis.display.words import percent
 
 VALUES = 500  # of a column at most: more are hardly found in several rows of one cell
-ASKED = 300  # cells of three columns
+ASKED = 1_000  # triples of columns
+LEAST = 10  # rows of a cell
+DOUBTED = 1e-3  # how likely chance alone may tell of any cell
 ROWS = 100_000  # of a larger table, spread over all of it
 
 
@@ -57,30 +61,38 @@ def told_in_cells(
     [(('zip', 'a'), ('ill', 'hiv'), 1.0)]
     """
     frame = original.gather_every(max(1, original.height // ROWS))
-    few = {name for name in {*plain, *quasi, *sensitive} if 1 < frame[name].n_unique() <= VALUES}
-    asked = 0
+    few = [name for name in dict.fromkeys([*plain, *quasi, *sensitive]) if 1 < frame[name].n_unique() <= VALUES]
+    texts = frame.select(pl.col(few).cast(pl.String).cast(pl.Categorical))
+    triples = [one for one in product(plain, quasi, sensitive) if {*one} <= {*few} and len({*one}) == len(one)][:ASKED]
+    looked, able = 0, list[tuple[float, TellingCell]]()
+    for triple in triples:
+        cells, candidates = _cells(texts.select(triple).drop_nulls(), *triple)
+        looked += cells
+        able += candidates
+    telling = [cell for chance, cell in able if chance * looked < DOUBTED]
     for column, name in product(plain, sensitive):
-        cells: list[TellingCell] = []
-        for known in quasi:
-            if not {column, name, known} <= few or asked >= ASKED:
-                continue
-            asked += 1
-            cells += _cells(frame.select(pl.col(column, known, name).cast(pl.String)).drop_nulls(), column, known, name)
-        if cells:
-            yield max(cells, key=lambda one: (one.rows * (one.share - one.without), one.quasi))
+        own = [cell for cell in telling if (cell.plain[0], cell.sensitive[0]) == (column, name)]
+        if own:
+            yield max(own, key=lambda one: (one.rows * (one.share - one.without), one.quasi, one.plain, one.sensitive))
 
 
-def _cells(frame: pl.DataFrame, plain: str, quasi: str, name: str) -> Iterator[TellingCell]:
-    """The cells of one quasi-identifier in which the plain column tells of the sensitive one."""
+def _cells(frame: pl.DataFrame, plain: str, quasi: str, name: str) -> tuple[int, list[tuple[float, TellingCell]]]:
+    """How many cells of three columns were looked at, and those that tell, with how likely chance alone does it."""
 
     def share_among(column: str, label: str) -> pl.Expr:
         return (pl.col("rows").sum().over(column, name) / pl.col("rows").sum().over(column)).alias(label)
 
     counts = frame.group_by(plain, quasi, name).len("rows").with_columns(
-        pl.col("rows").sum().over(plain, quasi).alias("of"), share_among(quasi, "known"), share_among(plain, "seen")
-    ).with_columns(pl.col("known").max().over(quasi).alias("best"))  # fmt: skip
-    able = counts.filter(pl.col("rows") / pl.col("of") > pl.max_horizontal("best", "seen") + FAR)
-    for one in able.iter_rows(named=True):
-        share, without = one["rows"] / one["of"], max(one["best"], one["seen"])
-        if interval(share, one["of"], DOUBT)[0] > without + FAR:
-            yield TellingCell((plain, one[plain]), (quasi, one[quasi]), (name, one[name]), one["of"], share, without)
+        pl.col("rows").sum().over(plain, quasi).alias("of"), share_among(quasi, "known"), share_among(plain, "seen"),
+        pl.col("rows").sum().over(quasi).alias("near"), pl.col("rows").sum().over(plain).alias("alike"),
+    ).with_columns(pl.col("known").max().over(quasi).alias("best")).filter(pl.col("of") >= LEAST)  # fmt: skip
+    without = pl.max_horizontal("best", "seen")
+    able = counts.with_columns(without=without).filter(pl.col("rows") / pl.col("of") > pl.col("without") + FAR)
+    telling = []
+    for one in able.sort(plain, quasi, name).iter_rows(named=True):
+        hits, rows, base = one["rows"], one["of"], one["without"]
+        error = 2 * sqrt(base * (1 - base) / min(one["near"], one["alike"]))
+        chance = float(bdtrc(hits - 1, rows, min(1.0, base + error)))
+        cell = TellingCell((plain, one[plain]), (quasi, one[quasi]), (name, one[name]), rows, hits / rows, base)
+        telling.append((chance, cell))
+    return counts.height, telling

@@ -154,7 +154,9 @@ def show_parts(console: Terminal, published: PublishedParts, out: Path, *, as_js
         return
     for note in published.notes:
         console.say("[yellow]note[/] {}", note)
-    worst = None if published.attacked is None else f"Worst measured guess: {worst_in_words(published.attacked)}."
+    worst = None
+    if published.attacked is not None:
+        worst = f"Worst measured guess, in one part: {worst_in_words(published.attacked)}."
     show_verdict(console, published.verdict, worst)
     manifest = published.manifest
     console.say(

@@ -13,7 +13,7 @@ import polars as pl
 
 from pluralis.engines.base import Block, Result
 from pluralis.engines.process_pool import Died, how_many, share_out
-from pluralis.engines.routing import Cleaning, Shards, Sketch, Source, chunks_of, learned, routed, sketch_of
+from pluralis.engines.routing import Cleaning, Router, Shards, Sketch, Source, chunks_of, in_texts, learned, routed
 from pluralis.errors import OutputError
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
@@ -31,16 +31,19 @@ class LocalEngine:
     folder: Path
     workers: int | None = None
     _shards: Shards = field(init=False)
+    _dictionaries: dict[str, pl.Series] = field(init=False)
 
     def learned(self, policy: Policy) -> Cleaning:
         return learned(self.source, policy)
 
     def different(self, cleaning: Cleaning, draw: Draw) -> int:
-        sketches = (sketch_of(chunk, cleaning, draw) for chunk in chunks_of(self.source, cleaning.columns))
+        router = Router.of_all(cleaning, draw)
+        sketches = (router.sketch(chunk) for chunk in chunks_of(self.source, cleaning.columns))
         with stage("counting who differs"):
             return reduce(Sketch.and_of, sketches).different
 
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
+        self._dictionaries = cleaning.dictionaries
         self._shards = routed(self.source, cleaning, draw, shards, self.folder)
         return self._shards.rows
 
@@ -48,7 +51,7 @@ class LocalEngine:
         self, blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Result]
     ) -> Iterator[tuple[int, Result]]:
         tasks = [(block, self._files(block)) for block in blocks]
-        shared = pickle.dumps(task)
+        shared = pickle.dumps((task, self._dictionaries))
         if self.workers == 0:
             yield from ((i, work(shared, one)) for i, one in enumerate(tasks))
             return
@@ -68,4 +71,6 @@ class LocalEngine:
 def work(shared: bytes, task: tuple[Block, list[Path]]) -> Any:
     """Read the rows of a block, and do what is to be done with them; a worker's task."""
     block, files = task
-    return pickle.loads(shared)(block, pl.concat([pl.read_ipc(path) for path in files], rechunk=True))
+    call, dictionaries = pickle.loads(shared)
+    rows = pl.concat([pl.read_ipc(path) for path in files], rechunk=True)
+    return call(block, in_texts(rows, dictionaries))

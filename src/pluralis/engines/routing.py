@@ -14,8 +14,9 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,13 @@ class Cleaning:
     whole: dict[str, bool]
     notes: list[str]
     rows: int
+    commonest: dict[str, tuple[str, int]]  # of each column of text, and how many rows hold it
     beside: tuple[str, ...] = ()  # columns of wider values, which are passed on as they are
+
+    @property
+    def dictionaries(self) -> dict[str, pl.Series]:
+        """What each code of a column of text stands for."""
+        return {name: spelling.values for name, spelling in self.spellings.items()}
 
     @property
     def columns(self) -> list[str]:
@@ -152,14 +159,17 @@ def _numbers_and_texts(policy: Policy) -> tuple[list[str], list[str]]:
 
 def learned(source: Source, policy: Policy) -> Cleaning:
     """What must be known of all rows before any are cleaned."""
-    facts: Facts | None = None
+    waiting: list[Facts] = []  # those of many rows first, so that few are put together often
+    rows = 0
     with stage("learning the values") as done:
         for chunk in chunks_of(source, published_columns(policy)):
-            own = Facts.of_rows(chunk, policy)
-            facts = own if facts is None else facts.and_of(own)
-            done(facts.rows / source.height)
-    assert facts is not None
-    return cleaning_of(facts, policy)
+            waiting.append(Facts.of_rows(chunk, policy))
+            while len(waiting) > 1 and waiting[-2].rows <= waiting[-1].rows:
+                last = waiting.pop()
+                waiting[-1] = waiting[-1].and_of(last)
+            rows += chunk.height
+            done(rows / source.height)
+    return cleaning_of(reduce(Facts.and_of, waiting), policy)
 
 
 def cleaning_of(facts: Facts, policy: Policy) -> Cleaning:
@@ -171,13 +181,18 @@ def cleaning_of(facts: Facts, policy: Policy) -> Cleaning:
                 "Use type: text, or round them."
             )
     notes: list[str] = []
-    spellings = {}
+    spellings, commonest = {}, {}
     for name, counts in facts.counts.items():
         raw = counts["value"].rename(name)
         attribute, missing = policy.columns[name], policy.missing_in(name)
-        spellings[name] = Spelling.learned(raw, canonical(raw, attribute, missing, notes, rows=counts["rows"]))
+        written = canonical(raw, attribute, missing, notes, rows=counts["rows"])
+        spellings[name] = Spelling.learned(raw, written)
+        texts = pl.DataFrame({"text": written.cast(pl.String), "rows": counts["rows"]}).drop_nulls("text")
+        texts = texts.group_by("text").agg(pl.col("rows").sum()).sort("rows", "text", descending=[True, False])
+        if texts.height:
+            commonest[name] = texts.row(0)
     beside = tuple(name for name in policy.needed if name not in {*policy.columns, policy.person})
-    return Cleaning(policy, spellings, facts.whole, notes, facts.rows, beside)
+    return Cleaning(policy, spellings, facts.whole, notes, facts.rows, commonest, beside)
 
 
 def _counted(values: pl.Series) -> pl.DataFrame:
@@ -203,31 +218,49 @@ def _people(column: pl.Series, policy: Policy) -> pl.Series:
     return names
 
 
-def shard_words(rows: pl.DataFrame, cleaning: Cleaning, draw: Draw) -> Words:
+class ShardWords:
     """A word for each clean row: of its person, where the policy names one, else of its quasi-identifiers."""
-    draw = draw.for_part("shards")
-    policy = cleaning.policy
-    if policy.person is not None:
-        names = rows[policy.person]
-        people = names.unique()
-        codes = names.cast(pl.Enum(people)).to_physical().to_numpy()
-        return np.asarray(texts_words(people, draw.pair("person"))[codes])
-    pair, words = draw.pair("row"), np.zeros(rows.height, np.uint64)
-    for name in policy.quasi:
-        values = rows[name]
-        of_value = draw.pair(f"value of {name}")
-        if name in cleaning.whole:
-            bits = values.fill_null(0).to_numpy().view(np.uint64)
-            own = words_of(*of_value, bits, np.zeros(bits.size, np.uint64))
-            own[values.is_null().to_numpy()] = MISSING
-            words = words_of(*pair, words, own)
-        else:
-            kind = values.dtype
-            assert isinstance(kind, pl.Enum)
-            spelled = texts_words(cores(kind.categories), of_value)
-            codes = values.to_physical().fill_null(len(kind.categories)).to_numpy().astype(np.int32)
-            add_column(*pair, words, codes, np.append(spelled, MISSING))
-    return words
+
+    def __init__(self, cleaning: Cleaning, draw: Draw) -> None:
+        self._draw, self._cleaning = draw.for_part("shards"), cleaning
+        quasi = () if cleaning.policy.person is not None else cleaning.policy.quasi
+        self._of_value = {name: self._draw.pair(f"value of {name}") for name in quasi}
+        texts = {name: cleaning.spellings[name].values for name in quasi if name in cleaning.spellings}
+        self._of_code = {
+            name: np.append(texts_words(cores(values.cast(pl.String)), self._of_value[name]), MISSING)
+            for name, values in texts.items()
+        }
+
+    def of_rows(self, rows: pl.DataFrame) -> Words:
+        """The words of some rows."""
+        person = self._cleaning.policy.person
+        if person is not None:
+            people = rows[person].unique()
+            codes = rows[person].cast(pl.Enum(people)).to_physical().to_numpy()
+            return np.asarray(texts_words(people, self._draw.pair("person"))[codes])
+        pair, words = self._draw.pair("row"), np.zeros(rows.height, np.uint64)
+        for name, of_value in self._of_value.items():
+            values = rows[name]
+            if name in self._of_code:
+                of_code = self._of_code[name]
+                codes = values.to_physical().cast(pl.Int32).fill_null(of_code.size - 1).to_numpy()
+                add_column(*pair, words, codes, of_code)
+            else:
+                bits = values.fill_null(0).to_numpy().view(np.uint64)
+                own = words_of(*of_value, bits, np.zeros(bits.size, np.uint64))
+                own[values.is_null().to_numpy()] = MISSING
+                words = words_of(*pair, words, own)
+        return words
+
+
+def in_codes(rows: pl.DataFrame, cleaning: Cleaning) -> pl.DataFrame:
+    """Clean rows without their dictionaries, which all rows share."""
+    return rows.with_columns(pl.col([*cleaning.spellings]).to_physical()) if cleaning.spellings else rows
+
+
+def in_texts(rows: pl.DataFrame, dictionaries: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Rows with codes as what these stand for."""
+    return rows.with_columns(values.gather(rows[name]).alias(name) for name, values in dictionaries.items())
 
 
 @dataclass
@@ -288,17 +321,27 @@ class Sketch:
         return int((SKETCH - 1) * 2.0**64 / float(self.smallest[-1]))
 
 
-def sketch_of(chunk: pl.DataFrame, cleaning: Cleaning, draw: Draw) -> Sketch:
-    """What is told by the words of some rows."""
-    return Sketch.of_words(shard_words(cleaning.cleaned(chunk), cleaning, draw))
+@dataclass(frozen=True, eq=False)
+class Router:
+    """Cleans rows, and says how their words differ and which shards they go to."""
 
+    cleaning: Cleaning
+    words: ShardWords
 
-def clean_and_shard(
-    chunk: pl.DataFrame, cleaning: Cleaning, draw: Draw, shards: int
-) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
-    """Some rows, clean, and the shard of each."""
-    clean = cleaning.cleaned(chunk)
-    return clean, (shard_words(clean, cleaning, draw) % np.uint64(shards)).astype(np.int64)
+    @classmethod
+    def of_all(cls, cleaning: Cleaning, draw: Draw) -> Router:
+        """The router of a table of which this was learned."""
+        return cls(cleaning, ShardWords(cleaning, draw))
+
+    def sketch(self, chunk: pl.DataFrame) -> Sketch:
+        """What the words of some rows tell of how many differ."""
+        return Sketch.of_words(self.words.of_rows(self.cleaning.cleaned(chunk)))
+
+    def route(self, chunk: pl.DataFrame, shards: int) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
+        """Some rows, clean and in codes, and the shard of each."""
+        clean = self.cleaning.cleaned(chunk)
+        shard = (self.words.of_rows(clean) % np.uint64(shards)).astype(np.int64)
+        return in_codes(clean, self.cleaning), shard
 
 
 def by_shard(rows: pl.DataFrame, shard: npt.NDArray[np.int64]) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -312,10 +355,10 @@ def by_shard(rows: pl.DataFrame, shard: npt.NDArray[np.int64]) -> Iterator[tuple
 
 def routed(source: Source, cleaning: Cleaning, draw: Draw, shards: int, folder: Path) -> Shards:
     """The clean rows of a table in its shards, below a folder."""
-    written, rows = Shards(folder), 0
+    written, rows, router = Shards(folder), 0, Router.of_all(cleaning, draw)
     with stage(f"routing rows to {shards:,} shards") as done:
         for chunk in chunks_of(source, cleaning.columns):
-            written.add(*clean_and_shard(chunk, cleaning, draw, shards))
+            written.add(*router.route(chunk, shards))
             rows += chunk.height
             done(rows / source.height)
         written.write()

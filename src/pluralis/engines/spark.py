@@ -25,12 +25,12 @@ from pluralis.engines.routing import (
     CHUNK,
     Cleaning,
     Facts,
+    Router,
     Sketch,
     by_shard,
-    clean_and_shard,
     cleaning_of,
+    in_texts,
     published_columns,
-    sketch_of,
 )
 from pluralis.errors import InputError, MissingExtra, OutputError, PluralisError
 from pluralis.policy.policy import Policy
@@ -80,6 +80,7 @@ class SparkEngine:
 
     frame: DataFrame
     _packets: DataFrame = field(init=False)
+    _dictionaries: dict[str, pl.Series] = field(init=False)
 
     @classmethod
     def of_files(cls, spark: SparkSession, paths: Sequence[Path]) -> SparkEngine:
@@ -105,6 +106,7 @@ class SparkEngine:
 
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
         shown = self.frame.select(*map(_quoted, cleaning.columns))
+        self._dictionaries = cleaning.dictionaries
         schema = "shard int, rows long, packet binary"
         self._packets = shown.mapInArrow(partial(_packed, cleaning, draw, shards), schema)
         with stage(f"routing rows to {shards:,} shards"), _telling():
@@ -115,7 +117,9 @@ class SparkEngine:
         self, blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Result]
     ) -> Iterator[tuple[int, Result]]:
         placed = self._packets.mapInArrow(partial(_placed, tuple(blocks)), "block int, packet binary")
-        done = placed.groupBy("block").applyInArrow(_worker(tuple(blocks), task), "block int, result binary")
+        done = placed.groupBy("block").applyInArrow(
+            _worker(tuple(blocks), task, self._dictionaries), "block int, result binary"
+        )
         with _telling():
             for row in done.toLocalIterator():
                 result = pickle.loads(bytes(row.result))
@@ -154,7 +158,8 @@ def _sketched(cleaning: Cleaning, draw: Draw, batches: Batches) -> Batches:
     """What the words of a partition tell of how many differ."""
     import pyarrow as pa
 
-    sketches = [sketch_of(chunk, cleaning, draw) for chunk in _chunks(batches)]
+    router = Router.of_all(cleaning, draw)
+    sketches = [router.sketch(chunk) for chunk in _chunks(batches)]
     if sketches:
         yield pa.RecordBatch.from_pydict({"sketch": [pickle.dumps(reduce(Sketch.and_of, sketches))]})
 
@@ -164,11 +169,9 @@ def _packed(cleaning: Cleaning, draw: Draw, shards: int, batches: Batches) -> Ba
     import pyarrow as pa
 
     types = pa.schema([("shard", pa.int32()), ("rows", pa.int64()), ("packet", pa.binary())])
+    router = Router.of_all(cleaning, draw)
     for chunk in _chunks(batches):
-        packets = [
-            (shard, rows.height, _packet(rows))
-            for shard, rows in by_shard(*clean_and_shard(chunk, cleaning, draw, shards))
-        ]
+        packets = [(shard, rows.height, _packet(rows)) for shard, rows in by_shard(*router.route(chunk, shards))]
         columns = (pa.array(values, kind) for values, kind in zip(zip(*packets, strict=True), types.types, strict=True))
         yield pa.RecordBatch.from_arrays(list(columns), schema=types)
 
@@ -190,25 +193,32 @@ def _placed(blocks: Sequence[Block], batches: Batches) -> Batches:
         yield both.filter(numbers.is_valid())
 
 
-def _worker(blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Any]) -> Callable[[pa.Table], pa.Table]:
+def _worker(
+    blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Any], dictionaries: Mapping[str, pl.Series]
+) -> Callable[[pa.Table], pa.Table]:
     """A function of the packets of a block; Spark asks for the types of its arguments."""
     import pyarrow as pa
 
     def worker(packets: Any) -> Any:
-        return _worked(blocks, task, packets)
+        return _worked(blocks, task, dictionaries, packets)
 
     worker.__annotations__ = {"packets": pa.Table, "return": pa.Table}
     return worker
 
 
-def _worked(blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Any], packets: pa.Table) -> pa.Table:
+def _worked(
+    blocks: Sequence[Block],
+    task: Callable[[Block, pl.DataFrame], Any],
+    dictionaries: Mapping[str, pl.Series],
+    packets: pa.Table,
+) -> pa.Table:
     """What the task gives for the block that has these packets; an error of Pluralis is told, not raised."""
     import pyarrow as pa
 
     number = packets.column("block")[0].as_py()
     rows = pl.concat([pl.read_ipc(io.BytesIO(packet)) for packet in packets.column("packet").to_pylist()])
     try:
-        result = task(blocks[number], rows)
+        result = task(blocks[number], in_texts(rows, dictionaries))
     except PluralisError as error:
         result = error
     types = pa.schema([("block", pa.int32()), ("result", pa.binary())])

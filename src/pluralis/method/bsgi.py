@@ -79,11 +79,12 @@ class Bsgi(Method):
         part = reduced(table, policy, draw)
         asked = self._asked(part.table, part.policy)
         kept = require_eligible(part.table, part.policy, draw, asked)
+        allowed, plans = allowance(policy.publish.suppress, table.rows), list[Plan]()
         for attempt in range(ATTEMPTS if self.variant == "hardened" else 1):
             drawn = draw.permutation(kept.size, "rows" if attempt == 0 else f"rows, attempt {attempt + 1}")
-            plan = self._attempted(table, policy, part, asked, kept[drawn])
-            surplus = plan.suppressed - allowance(policy.publish.suppress, table.rows)
-            if not 0 < surplus <= FEW_LEFT * table.rows:
+            plans.append(self._attempted(table, policy, part, asked, kept[drawn]))
+            plan = min(plans, key=lambda one: one.suppressed)
+            if not 0 < plan.suppressed - allowed <= FEW_LEFT * table.rows:
                 break
         require_allowance(plan.suppressed, table.rows, policy)
         require_bounds(table, policy, plan.group_of)

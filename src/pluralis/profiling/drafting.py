@@ -40,6 +40,7 @@ from pluralis.table.labels import number_text
 KEYS = tuple(Key(bytes([i]) * 32) for i in range(3))  # which rows meet depends on the key, and so what just fits:
 SPARE = 1  # more attributes than must be are left out, so that it fits under another key, too
 TRIED = (5_000, 25_000, 300_000)  # rows that a draft is tried on, one after the other; few rows take few seconds
+MOST_SUGGESTED = 25_000  # rows on which all undecided columns are tried as sensitive, which takes long on more
 MOST_L = 4
 MOST_ADVERSARIES = 4
 MOST_DROPPED = 0.05  # of the rows, where a sensitive number is missing
@@ -469,14 +470,17 @@ def _try_out(draft: Drafted) -> None:
                 return
             if i == 0:
                 _with_less_lost(draft, sample)
-            if draft.suggested and _refused(draft, sample, undecided="sensitive") is not None:
+            tried = most <= MOST_SUGGESTED and draft.suggested
+            if tried and _refused(draft, sample, undecided="sensitive") is not None:
                 _weaken_suggestions(draft, sample)
             if sample.height == draft.look.rows:
                 break
             done((i + 1) / len(TRIED))
     rows = f"{sample.height:,} of its {draft.look.rows:,} rows" if sample.height < draft.look.rows else "the table"
     undecided = ", undecided columns as quasi" if draft.named("decide") else ""
-    undecided += ", and as sensitive with the keys suggested" if draft.suggested else ""
+    if draft.suggested:
+        fewer = f" (on {MOST_SUGGESTED:,} rows)" if sample.height > MOST_SUGGESTED else ""
+        undecided += f", and as sensitive with the keys suggested{fewer}"
     draft.remarks.insert(0, f"Tried on {rows}{undecided}: it can be published.")
     if draft.loss is not None and (lost := loss_in_words(draft.loss, len(draft.named("sensitive")))):
         draft.remarks.insert(1, lost + _loss_of_rarer(draft, sample))

@@ -224,11 +224,8 @@ def _mend_bounds(examined: Examined, name: str, frame: pl.DataFrame) -> str:
         meant = closest(text, known) if code is None else column.text(code)
         if meant is None:
             return ""
-        written = text if code is not None and meant not in bounds else meant
-        if meant in bounds and Fraction(bounds[meant]) <= Fraction(share):
-            continue
-        bounds.pop(meant, None)
-        bounds[written] = share
+        if meant not in bounds or Fraction(share) < Fraction(bounds[meant]):
+            bounds[meant] = share
     examined.keys(name)["at_most"] = bounds
     return f"at_most: {flow(bounds)} for {name!r}"
 

@@ -48,7 +48,7 @@ from pluralis.publishing.saving import Format, staged
 from pluralis.randomness import Draw, Key, Made
 from pluralis.release.kinds import kind_named
 from pluralis.release.manifest import MANIFEST, README, Manifest
-from pluralis.release.parts import OfAll, Parts, PartsManifest, part_folder, parts_readme
+from pluralis.release.parts import MOST_PARTS, OfAll, Parts, PartsManifest, part_folder, parts_readme
 from pluralis.release.reading import parts_of
 from pluralis.report.exposure import Exposure
 from pluralis.report.report import render_report
@@ -56,6 +56,7 @@ from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.sources import names_files, open_table, table_files
 
 PART = 250_000  # rows of a part, about
+MOST_NOTES = 20
 LEAST = 10_000  # rows of a part at least; a test key may have less
 LEAST_DIFFERENT = 5_000  # different quasi-identifiers, or people, for each shard
 LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
@@ -206,6 +207,8 @@ def publish_in_parts(
     _require_apart(policy)
     target = Path(folder).absolute()
     _require_free(target)
+    if part < 1 or (workers or 0) < 0:
+        raise InputError(f"There are no parts of {part:,} rows, or no {workers} workers. Take more.")
     if part < LEAST and not (key is not None and key.is_test):
         raise InputError(
             f"Parts of {part:,} rows could tell of single people where they are joined: {LEAST:,} or more."
@@ -223,6 +226,7 @@ def publish_in_parts(
         else:
             working = LocalEngine(_opened(table, policy, encoding, separator), spilled.folder, workers)
         cleaning = working.learned(policy)
+        _require_share(cleaning)
         shards = working.route(cleaning, Draw(key), _number_of_shards(working, cleaning, Draw(key), part))
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
         asked = _Asked(_of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
@@ -264,11 +268,27 @@ def _write_private(to: StagedFolder, policy: Policy, key: Key, published: Publis
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
 
 
+def _require_share(cleaning: Cleaning) -> None:
+    """Refuse at once a value that is too common in the whole table, however its parts are joined."""
+    policy, every = cleaning.policy, cleaning.rows
+    for name, (text, rows) in cleaning.commonest.items():
+        own = policy.columns[name]
+        as_it_is = own.role == "sensitive" and own.if_missing == "refuse" and own.bin is None and not own.is_banded
+        if as_it_is and rows * policy.l(name) > every and policy.publish.suppress == 0:
+            raise Infeasible(
+                f"{name!r} cannot be {policy.l(name)}-diverse: {text!r} fills {rows:,} of {every:,} rows "
+                f"({rows / every:.1%}). The largest l it allows is {every // rows}; set l: {every // rows} or allow "
+                "suppress."
+            )
+
+
 def _number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) -> int:
     """How many shards of about `part` rows; fewer where few people, or quasi-identifiers, differ.
 
     Those who are alike are in one shard. A shard of few who differ would tell of each of them if it is joined.
     """
+    if ceil(cleaning.rows / part) > MOST_PARTS:
+        raise InputError(f"Parts of {part:,} rows would be more than {MOST_PARTS:,}. Take larger ones: --part-rows.")
     wanted, different = ceil(cleaning.rows / part), engine.different(cleaning, draw)
     allowed = max(1, different // (LEAST_DIFFERENT if part >= LEAST else 1))
     if allowed < wanted:
@@ -458,6 +478,8 @@ def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[
     to.write(MANIFEST, manifest.to_json().encode())
     to.write(README, parts_readme(manifest).encode())
     notes = tuple(dict.fromkeys((*before, *(note for part in done for note in part.notes))))
+    if len(notes) > MOST_NOTES:
+        notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES:,} more notes of other parts, much like these.")
     parts = Parts(manifest, tuple(every.claims))
     verdict = verdict_of_parts(parts, verdicts)
     attacked = next((part.attacked for part in done if part.attacked is not None), None)
