@@ -432,3 +432,16 @@ def test_of_several_values_that_may_be_meant_none_is_taken(here: Path) -> None:
     check = pls.check_policy(table, policy)
     assert [problem.change for problem in check.problems if problem.code] == [""]
     assert check.mended is None
+
+
+def test_a_column_whose_name_says_that_it_identifies_people_could_mislead() -> None:
+    names = [f"{DRAW.choice(['Ann', 'Bob', 'Eve'])} {DRAW.choice(['Lee', 'Rossi'])}" for _ in range(ROWS)]
+    table = TABLE.with_columns(pl.Series("Full Name", names), email=pl.lit("x@y.z"))
+    policy = pls.Policy(
+        quasi=["sex", "patient"], plain=["email"], sensitive={"disease": 2, "Full Name": 2}, others="drop"
+    )
+    said = [problem.message for problem in pls.check_policy(table, policy).problems if not problem.code]
+    for name, role in (("patient", "quasi"), ("email", "plain"), ("Full Name", "sensitive")):
+        assert any(text.startswith(f"{name!r} is {role}, and its name says that it identifies") for text in said), name
+    remarks = pls.publish(table, policy, attacks=False).notes
+    assert any("'Full Name' is sensitive, and its name says" in remark for remark in remarks)

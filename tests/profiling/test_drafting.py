@@ -413,3 +413,36 @@ def test_what_gains_nothing_from_it_is_not_recoded() -> None:
     for name in ("age", "hours"):
         assert "{role: quasi, type: number}" in line_of(text, name)
     assert "{role: quasi}" in line_of(text, "city")
+
+
+def people(rows: int = 1_200, *, each: int = 2) -> pl.DataFrame:
+    """People with several rows each, whose ids look like codes of diagnoses."""
+    draw = random.Random(5)
+    ids = [f"K{draw.randint(10_000, 99_999)}" for _ in range(rows // each)]
+    return pl.DataFrame({
+        "Person ID": [ids[i // each] for i in range(rows)],
+        "Full Name": [f"{draw.choice(['Ann', 'Bob', 'Eve'])} {draw.choice(['Lee', 'Rossi'])}" for _ in range(rows)],
+        "age": [draw.randint(0, 97) if i else 999 for i in range(rows)],
+        "disease": [draw.choice(["flu", "gout", "hiv", "acne", "none"]) for _ in range(rows)],
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["Person ID", "patient_id", "mrn"])
+def test_ids_that_look_like_codes_are_never_published(name: str) -> None:
+    policy = pls.draft_policy(people().rename({"Person ID": name}))
+    assert {column: str(policy.columns[column].role) for column in (name, "Full Name")} == {
+        name: "identifier", "Full Name": "identifier"
+    }  # fmt: skip
+    assert policy.person == name
+
+
+def test_whose_rows_are_many_is_a_person_too() -> None:
+    assert pls.profile(people(each=40)).person == "Person ID"
+
+
+def test_codes_that_hardly_repeat_are_asked_about() -> None:
+    draw = random.Random(1)
+    codes = [f"{draw.choice('ABCDEFGH')}{draw.randint(1000, 9999)}" for _ in range(700)]
+    table = pl.DataFrame({"third": codes + codes[:300]})
+    (column,) = pls.profile(table).columns
+    assert (column.shape, column.role) == ("icd-10", "decide")

@@ -18,7 +18,7 @@ from pluralis.grouping.eligibility import largest_l
 from pluralis.policy.rules import Dependency
 from pluralis.profiling.roles import role_of
 from pluralis.profiling.shapes import shape_of
-from pluralis.profiling.vocabulary import names_a_person, words_of
+from pluralis.profiling.vocabulary import is_id_of_people, names_a_person, words_of
 from pluralis.progress import stage
 from pluralis.table.canonical import as_text
 from pluralis.table.encoding import MANY_ROWS
@@ -159,10 +159,11 @@ class Profile(Shown):
     def person(self) -> str | None:
         """The column that seems to tell people apart, where they have several rows."""
         able = [c for c in self.columns if c.role == "identifier" and not c.missing and c.distinct < self.rows]
+        ids = [c.name for c in able if is_id_of_people(c.name) and c.distinct > MANY_ROWS]  # of however many rows each
         several = [c.name for c in able if self.rows <= MANY_ROWS * c.distinct]
         named = [name for name in several if names_a_person(name)]
-        others = [name for name in several if not _STAFF & set(words_of(name))]
-        return next(iter([*named, *others]), None)
+        others = [name for name in several if not (_STAFF | {"address"}) & set(words_of(name))]
+        return next(iter([*ids, *named, *others]), None)
 
     def draft(self) -> str:
         """A first policy as YAML, to edit, with comments that say why each line is there.

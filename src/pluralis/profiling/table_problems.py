@@ -25,7 +25,7 @@ from pluralis.profiling.plain_columns import finds_rows, told_by
 from pluralis.profiling.problems import Examined, attribute_keys, read_settings
 from pluralis.profiling.profiles import Profile
 from pluralis.profiling.shapes import shape_of
-from pluralis.profiling.vocabulary import meaning_of, words_of
+from pluralis.profiling.vocabulary import identifies_people, identifying, meaning_of, names_a_person, words_of
 from pluralis.randomness import Draw, Key
 from pluralis.release.kinds import kind_named
 from pluralis.table.canonical import as_text
@@ -503,10 +503,14 @@ def look_at_what_misleads(examined: Examined, look: Profile, frame: pl.DataFrame
     columns = {column.name: column for column in look.columns}
     for name, attribute in policy.columns.items():
         meaning, column = meaning_of(name), columns.get(name)
-        if attribute.role not in ("plain", "quasi") or column is None:
+        if attribute.role not in ("plain", "quasi", "sensitive") or column is None:
             continue
         place = ("attributes", name)
-        if meaning is not None and meaning.role == "sensitive":
+        if column.role == "identifier" and (identifies_people(name) or names_a_person(name)):
+            examined.note("misleading", identifying(name, str(attribute.role)), place, 0)
+        elif attribute.role == "sensitive":
+            continue
+        elif meaning is not None and meaning.role == "sensitive":
             shown = "as it is" if attribute.role == "plain" else "as something that others know"
             about = f"Its name speaks of {meaning.topic} ({meaning.term})"
             message = (
