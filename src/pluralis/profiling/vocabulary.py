@@ -117,10 +117,11 @@ _OTHER_IDS = (
 )
 # names of people and of ways to reach them, and words beside which an id says whose row it is
 _DIRECT = (
-    "cell phone, clientid, customerid, e mail, email*, family name, fax, first name, firstname, forename, full name, fullname, given name, "
-    "home address, iban, insurance number, last name, lastname, maiden name, medical record, middle name, "
-    "mobile number, mobile phone, memberid, mrn, national id, nhs, nhs no, nhs number, nhsno, nino, passport, "
-    "patientid, personid, pesel, phone*, postal address, social security, ssn, street address, surname, studentid, subjectid, telephone*, userid, username"
+    "cell phone, clientid, customerid, e mail, email*, family name, fax, first name, firstname, forename, full "
+    "name, fullname, given name, home address, iban, insurance number, last name, lastname, maiden name, medical "
+    "record, middle name, mobile number, mobile phone, memberid, mrn, national id, nhs, nhs no, nhs number, nhsno, "
+    "nino, passport, patientid, personid, pesel, phone*, postal address, social security, ssn, street address, "
+    "surname, studentid, subjectid, telephone*, userid, username"
 )
 _EXACTLY = frozenset({"name", "address", "initials"})
 _ID_WORDS = frozenset(
