@@ -466,3 +466,37 @@ def test_a_column_whose_name_says_that_it_identifies_people_could_mislead() -> N
         assert any(text.startswith(f"{name!r} is {role}, and its name says that it identifies") for text in said), name
     remarks = pls.publish(table, policy, attacks=False).notes
     assert any("'Full Name' is sensitive, and its name says" in remark for remark in remarks)
+
+
+REPAIRED = {  # what is written, and what stands there instead
+    "zip: {role: quasi, type: number, hierarchy: {mask: right}}": "type: text, hierarchy: {mask: right}}",
+    "day: {role: quasi, hierarchy: {date: [month, day, year]}}": "hierarchy: {date: [day, month, year]}}",
+    "day: {role: quasi, hierarchy: {date: [year, year]}}": "day: {role: quasi, hierarchy: {date: [year]}}",
+    "code: {role: quasi, hierarchy: {icd: 9}}": "code: {role: quasi, hierarchy: {icd: 10}}",
+    "code: {role: sensitive, l: 2, rare: {below: 2, along: {icd: 9}}}": "rare: {below: 2, along: {icd: 10}}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REPAIRED)
+def test_what_can_be_repaired_is_not_taken_out(text: str, here: Path) -> None:
+    table = TABLE.with_columns(
+        pl.Series("day", [f"2023-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(ROWS)]),
+        pl.Series("code", ["Z99.1", *(DRAW.choice(["I10", "E11.9", "J45.9", "K24.1"]) for _ in range(ROWS - 1))]),
+    )
+    Path("policy.yaml").write_text(
+        f"version: 1\nothers: drop\nattributes:\n  sex: {{role: quasi}}\n  {DISEASE}\n  {text}\n"
+    )
+    check = pls.check_policy(table, "policy.yaml")
+    assert check.mended is not None
+    assert REPAIRED[text] in check.mended
+
+
+def test_what_could_mislead_remains_and_is_named_at_the_end(pluralis: Callable[..., Any]) -> None:
+    drug = "drug: {role: plain}"
+    text = f"version: 1\nothers: drop\nattributes: {{age: {{role: quai}}, {drug}, {DISEASE}}}\n"
+    Path("policy.yaml").write_text(text)
+    ran = pluralis("check", "table.csv", "--policy", "policy.yaml", "--fix", "fixed.yaml")
+    _, said, last = ran.out.partition("This could mislead, and was not changed: decide yourself")
+    assert said
+    assert "'drug' is published as it is" in last
+    assert "'drug' is published as it is" in pluralis("check", "table.csv", "--policy", "fixed.yaml").out

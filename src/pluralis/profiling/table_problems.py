@@ -255,12 +255,34 @@ def _mend_order(examined: Examined, name: str, frame: pl.DataFrame) -> str:
     return f"order: {flow(listed)} for {name!r}"
 
 
+def _mend_icd(examined: Examined, name: str, frame: pl.DataFrame) -> str:
+    """Read codes of diagnoses by the other revision, where they are of that one."""
+    assert examined.mended is not None
+    keys = examined.keys(name)
+    for path in (("hierarchy",), ("rare", "along")):
+        changed = copy.deepcopy(keys)
+        inner: Any = changed
+        for key in path:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if not isinstance(inner, dict) or "icd" not in inner:
+            continue
+        inner["icd"] = 9 if inner["icd"] == 10 else 10
+        policy = _only(examined.mended, name, attribute_keys(examined.mended, name) | changed)
+        refusal = _refusal(lambda policy=policy: encode(frame, policy))  # type: ignore[misc]
+        if refusal is None or "no ICD-" not in refusal:
+            keys.update(changed)
+            return f"icd: {inner['icd']} for {name!r}"
+    return ""
+
+
 def _mend_values(examined: Examined, name: str, refusal: str, frame: pl.DataFrame) -> str:
     """Change the keys of a column so that its values can be read, and say how."""
     keys, series = examined.keys(name), frame[name]
     if ".at_most:" in refusal and "at_most" in keys:
         return _mend_bounds(examined, name, frame)
     if "which its `order` does not list" in refusal and (change := _mend_order(examined, name, frame)):
+        return change
+    if re.search(r"no ICD-(9|10) code", refusal) and (change := _mend_icd(examined, name, frame)):
         return change
     if "is a number in the policy" in refusal:
         texts = as_text(series, []).str.strip_chars()
