@@ -446,3 +446,45 @@ def test_codes_that_hardly_repeat_are_asked_about() -> None:
     table = pl.DataFrame({"third": codes + codes[:300]})
     (column,) = pls.profile(table).columns
     assert (column.shape, column.role) == ("icd-10", "decide")
+
+
+def test_an_age_that_nobody_has_is_cut_off_and_the_ends_of_numbers_are_shown(pluralis: Callable[..., Any]) -> None:
+    people().write_csv("table.csv")
+    line = line_of(pls.profile(people()).draft(), "age")
+    assert "{role: quasi, type: number, top: 100}" in line
+    assert "999 is no age: correct it, or declare it in missing" in line
+    assert "age  0 to 999" in " ".join(pluralis("profile", "table.csv").out.split()).replace("age 0", "age  0")
+    steps = pls.profile(people().rename({"age": "steps"})).draft()
+    assert "few rows lie far out: if quasi, add top: 100" in line_of(steps, "steps")
+
+
+def test_rare_values_that_are_published_as_they_are_are_counted() -> None:
+    draw = random.Random(7)
+    codes = [f"{letter}{number:02}" for letter in "ABCDEFGHIJKLMN" for number in range(0, 99, 3)]
+    codes = [code for code in codes if icd_line(code, 10)]
+    weights = [1 / (i + 1) ** 0.9 for i in range(len(codes))]
+    draw.shuffle(codes)
+    table = pl.DataFrame({"age": [20 + i % 60 for i in range(3_000)], "icd10": draw.choices(codes, weights, k=3_000)})
+    line = line_of(pls.profile(table).draft(), "icd10")
+    assert "rare: {" not in line.partition("#")[0]
+    assert re.search(r"\d\d\d of \d\d\d values are held by fewer than 20 rows, and published as they are", line)
+    assert "rare: {below: 20, along: {icd: 10}} joins them along chapters" in line
+
+
+def test_of_several_columns_of_codes_as_many_as_can_be_have_both_values_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = random.Random(5)
+    flags = {f"sp_{i}_diagnosis": ["2" if draw.random() < 0.2 else "1" for _ in range(300)] for i in range(5)}
+    table = pl.DataFrame({"age": [20 + i % 60 for i in range(300)], **flags})
+
+    def at_most_two(draft: drafting.Drafted, sample: pl.DataFrame, *, undecided: str = "quasi") -> str | None:
+        both = [line for line in draft.lines.values() if len(line.keys.get("at_most", ())) == 2]
+        return "too many" if len(both) > 2 else None
+
+    monkeypatch.setattr(drafting, "_refused", at_most_two)
+    draft = drafted(pls.profile(table))
+    rarer = [name for name in flags if len(draft.lines[name].keys["at_most"]) == 1]
+    assert len(rarer) == 3
+    (said,) = (remark for remark in draft.remarks if remark.startswith("Only the rarer of two values is bounded"))
+    assert all(name in said for name in rarer)
