@@ -16,7 +16,9 @@ weighs the parts, and a mean of posteriors is no larger than the largest of them
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -28,6 +30,7 @@ from pluralis.release.manifest import Claim, Manifest
 
 PARTS_FORMAT: Literal["pluralis-release-in-parts"] = "pluralis-release-in-parts"
 MOST_PARTS = 99_999
+BEGINNING = 1_000  # bytes of a manifest, in which its format stands
 OF_EACH = ("domain", "hierarchy")  # what columns of the same name may differ in from part to part
 OF_CLAIMS = {"rule", "bound", "measured"}  # what the same claim may differ in
 OWN = {"domains", "addition"}  # parameters that are of a part alone
@@ -78,6 +81,24 @@ def part_folder(number: int) -> str:
     'part-00012'
     """
     return f"part-{number:05}"
+
+
+def of_a_part(folder: Path) -> str | None:
+    """What is said of the original where a folder is one part of a release in parts; None where it is none."""
+    folder = folder.resolve()
+    if re.fullmatch(r"part-[0-9]{5}", folder.name) is None:
+        return None
+    try:
+        with (folder.parent / "manifest.json").open("rb") as file:
+            start = file.read(BEGINNING)
+    except OSError:
+        return None
+    if PARTS_FORMAT.encode() not in start:
+        return None
+    return (
+        f"{folder.name} is one part of the release in parts {folder.parent.name}. A part is compared with its own rows "
+        "only, and which rows of the original these are, only its publisher could tell."
+    )
 
 
 def parts_manifest(manifests: Sequence[Manifest], hashes: Sequence[str]) -> PartsManifest:
