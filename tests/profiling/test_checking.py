@@ -491,6 +491,15 @@ def test_what_can_be_repaired_is_not_taken_out(text: str, here: Path) -> None:
     assert REPAIRED[text] in check.mended
 
 
+def test_rare_codes_of_no_revision_stay_joined(here: Path) -> None:
+    codes = ["A12.0", *(DRAW.choice(["I10", "E11.9", "J45.9", "K24.1"]) for _ in range(ROWS - 1))]
+    rare = "code: {role: sensitive, l: 2, rare: {below: 3, along: {icd: 9}}}"
+    Path("policy.yaml").write_text(f"version: 1\nothers: drop\nattributes:\n  sex: {{role: quasi}}\n  {rare}\n")
+    check = pls.check_policy(TABLE.with_columns(pl.Series("code", codes)), "policy.yaml")
+    assert check.mended is not None
+    assert "rare: {below: 3, as: other}" in check.mended
+
+
 def test_what_could_mislead_remains_and_is_named_at_the_end(pluralis: Callable[..., Any]) -> None:
     drug = "drug: {role: plain}"
     text = f"version: 1\nothers: drop\nattributes: {{age: {{role: quai}}, {drug}, {DISEASE}}}\n"

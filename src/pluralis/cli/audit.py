@@ -41,8 +41,8 @@ def audit(
         print_json(verdict.to_dict())
     else:
         show_verdict(terminal(), verdict)
-        if frame is not None and not verdict.holds and (told := of_a_part(folder)) is not None:
-            terminal().say("\n{}", told, wrap=False)
+        if frame is not None and not verdict.holds and (about_parts := of_a_part(folder)) is not None:
+            terminal().say("\n{}", about_parts, wrap=False)
     if not verdict.holds:
         raise typer.Exit(1)
 

@@ -46,10 +46,10 @@ def telling_of_parts(folder: Path) -> Iterator[None]:
     try:
         yield
     except OtherRows as refusal:
-        if (told := of_a_part(folder)) is None:
+        if (about_parts := of_a_part(folder)) is None:
             raise
         counts, _, _ = str(refusal).partition(":")
-        raise InputError(f"{counts}. {told}") from None
+        raise InputError(f"{counts}. {about_parts}") from None
 
 
 def gib(limit: float) -> int:

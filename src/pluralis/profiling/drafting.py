@@ -383,17 +383,17 @@ def _left_rare(line: Line, draft: Drafted) -> list[str]:
     joined = {"rare", "bin", "bins", "order"} & set(keys) or keys.get("type") == "number"
     if joined or not column.rare or column.distinct <= FEW or draft.look.rows < 50 * RARE:
         return []
-    said = (
+    counted = (
         f"{column.rare:,} of {column.distinct:,} values are held by fewer than {RARE} rows, and published as they are"
     )
     along = _along(column)
     if along is None:
-        return [said]
+        return [counted]
     others = {key: value for key, value in keys.items() if key not in ("role", "l", "at_most")}
     table = _encoded(column, {**others, "rare": along}, draft)
     if table is None or (best := largest_l(table[column.name].counts)) < 2:
-        return [said]
-    return [f"{said}; rare: {flow(along)} joins them along chapters (the largest l is {best} then)"]
+        return [counted]
+    return [f"{counted}; rare: {flow(along)} joins them along chapters (the largest l is {best} then)"]
 
 
 def _along(column: ColumnProfile) -> Keys | None:

@@ -272,7 +272,23 @@ def _mend_icd(examined: Examined, name: str, frame: pl.DataFrame) -> str:
         if refusal is None or "no ICD-" not in refusal:
             keys.update(changed)
             return f"icd: {inner['icd']} for {name!r}"
-    return ""
+    return _join_without_chapters(examined, name, frame)
+
+
+def _join_without_chapters(examined: Examined, name: str, frame: pl.DataFrame) -> str:
+    """Join rare codes, some of which belong to no revision, to one value, where what is asked can still be had."""
+    assert examined.mended is not None
+    keys, policy = examined.keys(name), examined.mended
+    rare = keys.get("rare")
+    if not isinstance(rare, dict) or "along" not in rare:
+        return ""
+    joined = {"below": rare["below"], "as": "other"}
+    filled = {"if_missing": {"as": "unknown"}} | attribute_keys(policy, name) | {"rare": joined}
+    asked = _only(policy, name, filled)
+    if _refusal(lambda: require_eligible(encode(frame, asked), asked, Draw(Key.test()))) is not None:
+        return ""
+    keys["rare"] = joined
+    return f"rare: {flow(joined)} for {name!r}"
 
 
 def _mend_values(examined: Examined, name: str, refusal: str, frame: pl.DataFrame) -> str:
