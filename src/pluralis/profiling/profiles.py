@@ -241,7 +241,7 @@ class Profile(Shown):
         rare = [[c.name, f"{c.rare:,} of {c.distinct:,}"] for c in joined]
         seen = [[c.name, c.shape] for c in shown if c.shape in _SHAPES_SHOWN]
         odd = [[c.name, ", ".join(map(repr, c.odd))] for c in shown if c.odd]
-        numbers = [[c.name, c.ends] for c in shown if c.ends is not None]
+        numbers = [[c.name, c.ends] for c in shown if c.ends is not None and c.distinct > FEW // 3]
         for title, lines in (
             ("Texts that look like marks for a missing value, and are counted as such here (missing):", marks),
             ("Values that stand in an order (order):", bands),
