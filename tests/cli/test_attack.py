@@ -14,7 +14,10 @@ from pluralis.attacks import Result, attacks
 from pluralis.attacks.results import worst_first, worst_of_each
 from pluralis.cli.attack import show_results
 from pluralis.cli.terminal import Terminal
+from pluralis.policy.policy import Policy
+from pluralis.publishing.parts import publish_in_parts
 from pluralis.publishing.pipeline import publish
+from pluralis.release.reading import read_release
 from pluralis.release.release import canonical_order
 from support.cli_runner import Ran, caller
 from support.forged_folders import forged
@@ -185,3 +188,33 @@ def test_a_folder_whose_name_is_a_pattern_is_read_by_its_name(tmp_path: Path, ca
     shown = call(tmp_path / "rel[1]", "--original", tmp_path / "patients.csv", "--attack", "files", "--json")
     assert shown.code == 0
     assert json.loads(shown.out) == {"results": []}
+
+
+def test_a_footnote_says_to_which_row_it_belongs(capsys: pytest.CaptureFixture[str], release: Path) -> None:
+    def noted(question: str, note: str | None) -> Result:
+        return Result("persons", question, 10, False, 0.4, 0.4, 0.4, 0.3, note=note)
+
+    results = [noted("disease, together", "of 10 people"), noted("disease, each", "of 9 people"),
+               Result("linkage", "row", 10, False, 0.4, 0.4, 0.4, 0.3, note="alone")]  # fmt: skip
+    show_results(Terminal(width=200), results, read_release(release), everything=True)
+    said = capsys.readouterr().out
+    for line in ("persons, disease, together: of 10 people", "persons, disease, each: of 9 people", "linkage: alone"):
+        assert line in said
+
+
+@pytest.mark.parametrize("command", ["attack", "measure", "audit"])
+def test_a_part_is_compared_with_its_own_rows(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = pl.DataFrame({"age": [i % 97 for i in range(900)], "disease": ["flu", "gout", "hiv"] * 300})
+    many.write_csv(tmp_path / "patients.csv")
+    policy = Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
+    publish_in_parts(many, policy, tmp_path / "release", part=200, workers=0, key=KEY)
+    run = caller(capsys, monkeypatch, command)
+    allowed = ["--allow-test"] if command == "audit" else []
+    part = tmp_path / "release" / "part-00001"
+    ran = run(str(part), "--original", str(tmp_path / "patients.csv"), *allowed)
+    assert ran.code
+    said = " ".join((ran.out + ran.err).split())
+    assert "part-00001 is one part of the release in parts release. A part is compared with its own rows only" in said
+    assert "it is not the original" not in said

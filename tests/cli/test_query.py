@@ -54,7 +54,7 @@ def test_an_exact_count(query: Any) -> None:
 
 def test_a_count_as_json(query: Any) -> None:
     answer = query("age > 30 AND disease = 'flu'", "--json", "--confidence", "0.9").json
-    assert set(answer) == {"query", "value", "low", "high", "confidence", "basis", "least", "most"}
+    assert set(answer) == {"query", "value", "low", "high", "confidence", "basis", "least", "most", "variance"}
     assert answer["query"] == "COUNT WHERE age > 30 AND disease = 'Flu'"
     assert answer["confidence"] == 0.9
     assert 0 <= answer["least"] <= answer["low"] <= answer["value"] <= answer["high"] <= answer["most"] <= 7

@@ -449,3 +449,14 @@ def test_axes_hold_every_value(values: list[float]) -> None:
     for axis in (guess_axis(values), loss_axis(values, log=False)):
         assert all(-1e-9 <= axis.place(value) <= 1 + 1e-9 for value in values)
         assert axis.ticks
+
+
+@pytest.mark.parametrize(("ls", "tried"), [([4], [3]), ([2, 3, 4], [2, 3]), ([2], [2])])
+def test_an_l_that_is_not_possible_is_said_and_what_was_tried_has_its_own(ls: list[int], tried: list[int]) -> None:
+    table = pl.DataFrame({"age": [20 + i % 40 for i in range(90)], "ill": [("a", "b", "c")[i % 3] for i in range(90)]})
+    policy = Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2})
+    compared = compare(table, policy, methods=["anatomy"], ls=ls, cache=False, workers=0)
+    assert [trial.l for trial in compared.trials] == tried
+    said = "l = 4 is not possible: the largest l of ill is 3. What was tried instead is l = 3."
+    assert (said in list(compared.advice())) is (4 in ls)
+    assert (said in compared.to_dict()["notes"]) is (4 in ls)

@@ -413,3 +413,78 @@ def test_what_gains_nothing_from_it_is_not_recoded() -> None:
     for name in ("age", "hours"):
         assert "{role: quasi, type: number}" in line_of(text, name)
     assert "{role: quasi}" in line_of(text, "city")
+
+
+def people(rows: int = 1_200, *, each: int = 2) -> pl.DataFrame:
+    """People with several rows each, whose ids look like codes of diagnoses."""
+    draw = random.Random(5)
+    ids = [f"K{draw.randint(10_000, 99_999)}" for _ in range(rows // each)]
+    return pl.DataFrame({
+        "Person ID": [ids[i // each] for i in range(rows)],
+        "Full Name": [f"{draw.choice(['Ann', 'Bob', 'Eve'])} {draw.choice(['Lee', 'Rossi'])}" for _ in range(rows)],
+        "age": [draw.randint(0, 97) if i else 999 for i in range(rows)],
+        "disease": [draw.choice(["flu", "gout", "hiv", "acne", "none"]) for _ in range(rows)],
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["Person ID", "patient_id", "mrn"])
+def test_ids_that_look_like_codes_are_never_published(name: str) -> None:
+    policy = pls.draft_policy(people().rename({"Person ID": name}))
+    assert {column: str(policy.columns[column].role) for column in (name, "Full Name")} == {
+        name: "identifier", "Full Name": "identifier"
+    }  # fmt: skip
+    assert policy.person == name
+
+
+def test_whose_rows_are_many_is_a_person_too() -> None:
+    assert pls.profile(people(each=40)).person == "Person ID"
+
+
+def test_codes_that_hardly_repeat_are_asked_about() -> None:
+    draw = random.Random(1)
+    codes = [f"{draw.choice('ABCDEFGH')}{draw.randint(1000, 9999)}" for _ in range(700)]
+    table = pl.DataFrame({"third": codes + codes[:300]})
+    (column,) = pls.profile(table).columns
+    assert (column.shape, column.role) == ("icd-10", "decide")
+
+
+def test_an_age_that_nobody_has_is_cut_off_and_the_ends_of_numbers_are_shown(pluralis: Callable[..., Any]) -> None:
+    people().write_csv("table.csv")
+    line = line_of(pls.profile(people()).draft(), "age")
+    assert "{role: quasi, type: number, top: 100}" in line
+    assert "999 is no age: correct it, or declare it in missing" in line
+    assert "age  0 to 999" in " ".join(pluralis("profile", "table.csv").out.split()).replace("age 0", "age  0")
+    steps = pls.profile(people().rename({"age": "steps"})).draft()
+    assert "few rows lie far out: if quasi, add top: 100" in line_of(steps, "steps")
+
+
+def test_rare_values_that_are_published_as_they_are_are_counted() -> None:
+    draw = random.Random(7)
+    codes = [f"{letter}{number:02}" for letter in "ABCDEFGHIJKLMN" for number in range(0, 99, 3)]
+    codes = [code for code in codes if icd_line(code, 10)]
+    weights = [1 / (i + 1) ** 0.9 for i in range(len(codes))]
+    draw.shuffle(codes)
+    table = pl.DataFrame({"age": [20 + i % 60 for i in range(3_000)], "icd10": draw.choices(codes, weights, k=3_000)})
+    line = line_of(pls.profile(table).draft(), "icd10")
+    assert "rare: {" not in line.partition("#")[0]
+    assert re.search(r"\d\d\d of \d\d\d values are held by fewer than 20 rows, and published as they are", line)
+    assert "rare: {below: 20, along: {icd: 10}} joins them along chapters" in line
+
+
+def test_of_several_columns_of_codes_as_many_as_can_be_have_both_values_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = random.Random(5)
+    flags = {f"sp_{i}_diagnosis": ["2" if draw.random() < 0.2 else "1" for _ in range(300)] for i in range(5)}
+    table = pl.DataFrame({"age": [20 + i % 60 for i in range(300)], **flags})
+
+    def at_most_two(draft: drafting.Drafted, sample: pl.DataFrame, *, undecided: str = "quasi") -> str | None:
+        both = [line for line in draft.lines.values() if len(line.keys.get("at_most", ())) == 2]
+        return "too many" if len(both) > 2 else None
+
+    monkeypatch.setattr(drafting, "_refused", at_most_two)
+    draft = drafted(pls.profile(table))
+    rarer = [name for name in flags if len(draft.lines[name].keys["at_most"]) == 1]
+    assert len(rarer) == 3
+    (said,) = (remark for remark in draft.remarks if remark.startswith("Only the rarer of two values is bounded"))
+    assert all(name in said for name in rarer)

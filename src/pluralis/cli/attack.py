@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pluralis.cli.audit import show_lists
-from pluralis.cli.options import AsJson, Encoding, Limit, ReleaseFolder, Separator, gib, read
+from pluralis.cli.options import AsJson, Encoding, Limit, ReleaseFolder, Separator, gib, read, telling_of_parts
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Grid, Terminal, styled, terminal
 from pluralis.display.escaping import print_json, print_lines
@@ -28,7 +28,9 @@ WORST = 3  # results that are shown unless all are asked for
 
 def attack(
     folder: ReleaseFolder,
-    original: Annotated[Path | None, typer.Option(help="The original table, to score guesses.")] = None,
+    original: Annotated[
+        Path | None, typer.Option(help="The original table, to score guesses. Required, but for --explain.")
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option("--attack", metavar="NAME", help="Run this attack; repeatable.")
     ] = None,
@@ -69,7 +71,7 @@ def attack(
         return
     if original is None:
         raise PolicyError("Attacks are scored against the original. Give it with --original TABLE.")
-    with progress():
+    with progress(), telling_of_parts(folder):
         release, table = read_release(folder, limit=gib(limit)), read(original, encoding, separator)
         others = tuple(read_release(path, limit=gib(limit)) for path in other or ())
         persons = None if person is None else persons_of(table, person, release)
@@ -152,8 +154,21 @@ def show_results(
         if names:
             console.say("[dim]{} {}.[/]", reason, ", ".join(names))
     console.say("right: people guessed right; prior: the best guess without the release; worst: the maximum posterior.")
-    for note in dict.fromkeys(f"{result.attack}: {result.note}" for result in shown if result.note):
-        console.say("  [dim]{}[/]", note, wrap=False)
+    for rows, note in _footnotes(shown, lists):
+        console.say("  [dim]{}: {}[/]", rows, note, wrap=False)
+
+
+def _footnotes(shown: Sequence[Result], lists: AttributeLists) -> Iterator[tuple[str, str]]:
+    """Each note with the rows it belongs to: the attack, and its questions where not all of its rows have the note."""
+    noted: dict[tuple[str, str], list[Result]] = {}
+    for result in shown:
+        if result.note:
+            noted.setdefault((result.attack, result.note), []).append(result)
+    for (attack, note), results in noted.items():
+        if len(results) == sum(result.attack == attack for result in shown):
+            yield attack, note
+        else:
+            yield f"{attack}, {'; '.join(lists.in_question(one.question, one.adversary) for one in results)}", note
 
 
 def _grid_of(results: Sequence[Result], lists: AttributeLists) -> Grid:

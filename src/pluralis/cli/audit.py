@@ -32,6 +32,7 @@ def audit(
 ) -> None:
     """The verdict on a release, claim by claim, from its own bytes."""
     from pluralis.auditing import audit as judge
+    from pluralis.release.parts import of_a_part
 
     with progress():
         frame = None if original is None else read(original, encoding, separator)
@@ -40,6 +41,8 @@ def audit(
         print_json(verdict.to_dict())
     else:
         show_verdict(terminal(), verdict)
+        if frame is not None and not verdict.holds and (about_parts := of_a_part(folder)) is not None:
+            terminal().say("\n{}", about_parts, wrap=False)
     if not verdict.holds:
         raise typer.Exit(1)
 

@@ -82,11 +82,19 @@ def show_check(console: Terminal, checked: PolicyCheck, fix: Path | None) -> Non
         for problem in left:
             console.say("  {}", folded(str(problem)), wrap=False)
         return
-    if checked.mended is None or not changes:
+    if checked.mended is None:
         return
-    console.say("\n[bold]{}[/]", "Changed in the mended policy" if fix else "What --fix FILE would change")
+    if changes:
+        console.say("\n[bold]{}[/]", "Changed in the mended policy" if fix else "What --fix FILE would change")
     for problem in changes:
         console.say("  {}: {}", problem.where, problem.change, wrap=False)
+    remaining = [problem for problem in checked.problems if not problem.change]
+    if remaining:
+        one = len(remaining) == 1
+        console.say("\n[bold]{}[/]", f"{'This' if one else 'These'} could mislead, and {'was' if one else 'were'} not "
+                    "changed: decide yourself")  # fmt: skip
+    for problem in remaining:
+        console.say("  {}", folded(str(problem)), wrap=False)
     if fix is not None:
         console.say("\nWrote {}. Read what was changed: it may promise less, or publish less, than you meant.", fix)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pluralis.cli.options import AsJson, Encoding, Limit, ReleaseFolder, Separator, gib
+from pluralis.cli.options import AsJson, Encoding, Limit, ReleaseFolder, Separator, gib, telling_of_parts
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Grid, Terminal, terminal
 from pluralis.display.escaping import print_json
@@ -36,7 +36,7 @@ def measure(
     """What a release lost, against its original."""
     from pluralis.metrics import measure as measure_loss
 
-    with progress():
+    with progress(), telling_of_parts(folder):
         loss = measure_loss(
             folder, original, queries=queries, dimensions=dimensions, selectivity=selectivity, population=population,
             limit=gib(limit), encoding=encoding, separator=separator,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +34,22 @@ def read(table: Path | list[Path], encoding: str, separator: str | None) -> pl.D
 
     with stage("reading"):
         return read_table(table, encoding=encoding, separator=separator)
+
+
+@contextmanager
+def telling_of_parts(folder: Path) -> Iterator[None]:
+    """Say, where a table is refused for its rows, that the folder is one part of a release in parts."""
+    from pluralis.errors import InputError
+    from pluralis.release.original import OtherRows
+    from pluralis.release.parts import of_a_part
+
+    try:
+        yield
+    except OtherRows as refusal:
+        if (about_parts := of_a_part(folder)) is None:
+            raise
+        counts, _, _ = str(refusal).partition(":")
+        raise InputError(f"{counts}. {about_parts}") from None
 
 
 def gib(limit: float) -> int:

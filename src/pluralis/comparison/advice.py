@@ -17,6 +17,7 @@ def advice_on(compared: Comparison) -> Iterator[str]:
     """Which to take and why, in sentences."""
     if not compared.ranked:
         yield _why_none(compared)
+        yield from compared.notes
         return
     taken, best = compared.ranked[0]
     policy = compared.policy
@@ -28,6 +29,7 @@ def advice_on(compared: Comparison) -> Iterator[str]:
         f"{'does' if len(compared.ranked) == 1 else 'do'} so it loses least: "
         f"{TARGETS[compared.target]} {_loss_in_words(compared, best)}."
     )
+    yield from compared.notes
     yield from _next_best(compared, taken)
     worst = max((g.measured for g in best.guesses if g.measured is not None), default=None)
     if worst is not None:

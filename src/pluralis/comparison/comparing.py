@@ -58,7 +58,7 @@ def compare(
         Their names; without any, all.
     ls : list of int
         Ask for each of these l in turn, for every protected attribute or rule, or for the largest that its values
-        allow if that is less. Without any, for what the policy says.
+        allow if that is less; `Comparison.notes` says where. Without any, for what the policy says.
     target : {"error", "kl", "ncp"}
         The measure of utility by which to choose: the error of counts, KL divergence, or information loss.
     attacks : str or list of str
@@ -98,7 +98,7 @@ def compare(
     chosen = _checked([methods] if isinstance(methods, str) else methods, ls, target)
     source = _Table(table, policy, encoding, separator)
     kept = Remembered() if cache else None
-    asked = _policies_by_l(source, policy, ls, kept) if ls else [(None, policy)]
+    asked, notes = _policies_by_l(source, policy, ls, kept) if ls else ([(None, policy)], ())
     rows = _recalled(kept, source.key("rows", policy), int, lambda: source.frame.height)
     some = [attacks] if isinstance(attacks, str) else sorted(attacks)
     tasks = [_task(source, l, base.override(method=method), some, limit) for method in chosen for l, base in asked]
@@ -109,7 +109,7 @@ def compare(
             trials[missing[position]] = trial
             _keep(kept, tasks[missing[position]], trial)
             done(len(trials) / len(tasks))
-    return Comparison(policy, target, tuple(trials[i] for i in range(len(tasks))), rows)
+    return Comparison(policy, target, tuple(trials[i] for i in range(len(tasks))), rows, notes)
 
 
 class _Task(NamedTuple):
@@ -128,15 +128,41 @@ def _task(table: _Table, l: int | None, policy: Policy, attacks: Sequence[str], 
 
 def _policies_by_l(
     table: _Table, policy: Policy, ls: Sequence[int], kept: Remembered | None
-) -> list[tuple[int | None, Policy]]:
-    """The policy with each l, but for those whose policy is one before them: values allow no more."""
+) -> tuple[list[tuple[int | None, Policy]], tuple[str, ...]]:
+    """The policy with each l that values allow, once, and what is said of each l that they do not."""
     largest = _recalled(kept, table.key("largest l", policy), dict[str, int], table.largest)
     largest = largest if set(policy.sensitive) <= set(largest) else table.largest()  # what was kept is damaged
+    able = {name: max(2, largest[name]) for name in _with_an_l(policy)}
+    most = max(able.values(), default=0)
     asked: dict[str, tuple[int | None, Policy]] = {}
+    notes = []
     for l in dict.fromkeys(ls):
         changed = with_l(policy, l, largest)
-        asked.setdefault(changed.to_yaml(), (l, changed))
-    return list(asked.values())
+        asked.setdefault(changed.to_yaml(), (min(l, most) if most else l, changed))
+        if lower := {name: best for name, best in able.items() if best < l}:
+            notes.append(not_possible(l, lower, min(l, most)))
+    return list(asked.values()), tuple(notes)
+
+
+def _with_an_l(policy: Policy) -> list[str]:
+    """What is protected by an l, which can be another one."""
+    ruled = {rule.protects for rule in policy.rules}
+    return [name for name in policy.sensitive if name in ruled or policy.columns[name].l is not None]
+
+
+def not_possible(l: int, lower: Mapping[str, int], tried: int) -> str:
+    """What is said of an l that some attributes do not allow, and what was tried in its place.
+
+    >>> print(not_possible(4, {"disease": 3}, 3))
+    l = 4 is not possible: the largest l of disease is 3. What was tried instead is l = 3.
+    >>> print(not_possible(4, {"disease": 3, "drug": 2}, 4))
+    l = 4 is not possible for all: the largest l of disease is 3, of drug is 2. At l = 4 these have their largest.
+    """
+    best = ", ".join(f"of {name} is {most}" for name, most in lower.items())
+    if tried < l:
+        return f"l = {l} is not possible: the largest l {best}. What was tried instead is l = {tried}."
+    have = "these have their largest" if len(lower) > 1 else "it has its largest"
+    return f"l = {l} is not possible for all: the largest l {best}. At l = {l} {have}."
 
 
 class _Died(str):

@@ -54,6 +54,8 @@ class Comparison(Shown):
         Each method at each l: what came of it, or why it was refused.
     rows : int
         Of the table.
+    notes : tuple of str
+        What was asked and is not possible, and what was tried in its place.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Comparison(Shown):
     target: Target
     trials: tuple[Trial, ...]
     rows: int
+    notes: tuple[str, ...] = ()
 
     @property
     def made(self) -> list[tuple[Trial, Measured]]:
@@ -211,6 +214,7 @@ class Comparison(Shown):
             "target": self.target,
             "take": None if self.taken is None else {"method": self.taken.method, "l": self.taken.l},
             "advice": list(self.advice()),
+            "notes": list(self.notes),
             "trials": [
                 {
                     "method": trial.method,

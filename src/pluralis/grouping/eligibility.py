@@ -125,6 +125,16 @@ def bounds_values(policy: Policy) -> bool:
     return any(attribute.at_most is not None or attribute.gain is not None for attribute in asked)
 
 
+def smallest_bound(count: int, rows: int) -> str | None:
+    """The smallest bound, in tenths of a percent, of a value that so many rows hold; None where it would be all.
+
+    >>> smallest_bound(549, 6002), smallest_bound(10, 100), smallest_bound(100, 100)
+    ('9.2%', '10%', None)
+    """
+    smallest = -(-1000 * count // rows) / 10
+    return f"{smallest:g}%" if smallest < 100 else None
+
+
 def _refuse_surplus_of_bounded_values(
     table: Table, column: Column, policy: Policy, l: int, surplus: npt.NDArray[np.bool_]
 ) -> None:
@@ -145,12 +155,13 @@ def _refuse_surplus_of_bounded_values(
             "surplus has to be suppressed."
         )
     code = max(above, key=lambda one: (int(counts[one]) / bounds[one], -one))
-    text, smallest = column.text(code), -(-1000 * int(counts[code]) // rows) / 10
-    line = f"at_most: {{{json.dumps(text, ensure_ascii=False)}: {smallest:g}%}}"
-    instead = f"The smallest bound that works is {smallest:g}%; set {line}, or do not publish the attribute."
+    text, smallest = column.text(code), smallest_bound(int(counts[code]), rows)
+    line = f"at_most: {{{json.dumps(text, ensure_ascii=False)}: {smallest}}}"
+    instead = f"The smallest bound that works is {smallest}; set {line}, or do not publish the attribute."
+    instead = "No bound works; do not publish it." if smallest is None else instead
     raise Infeasible(
         f"{column.name!r}: {text!r} fills {counts[code]:,} of {rows:,} rows ({counts[code] / rows:.1%}), and may have "
-        f"at most {bounds[code]} of any group. {instead if smallest < 100 else 'No bound works; do not publish it.'} "
+        f"at most {bounds[code]} of any group. {instead} "
         f"Suppressing the surplus is no way: every suppressed row would hold {text!r}."
     )
 

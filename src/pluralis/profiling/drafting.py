@@ -46,7 +46,9 @@ MOST_ADVERSARIES = 4
 MOST_DROPPED = 0.05  # of the rows, where a sensitive number is missing
 K = 5
 OLD = 90  # ages above it say who somebody is
+OLDEST = 120  # ages above it are nobody's
 BEYOND, FAR = 0.005, 0.5  # share of rows at an end of numbers, and how far out, of what the others span, some lie
+ONLY_RARER = "Only the rarer of two values is bounded"
 NOTICED = 0.05  # of information loss
 # terms of which numbers are codes: neither their order nor their distance means anything
 CATEGORIES = frozenset(
@@ -66,6 +68,7 @@ class Line:
     comments: list[str] = field(default_factory=list)
     largest_l: int = 0
     bounds: Bounds | None = None  # where it is too skewed for any l
+    opened: Bounds | None = None  # where both of two values were bounded, and only the rarer one is
     left_out: bool = False  # though by itself it could be protected
     if_sensitive: Line | None = None  # of a column to be decided: its line if it is sensitive
 
@@ -242,6 +245,9 @@ def _line(column: ColumnProfile, draft: Drafted) -> Line:
         _protect(line, draft)
     else:
         line.keys |= _as_numbers(column)
+        if "type" in line.keys and (ends := _ends_of(column, draft.look)):
+            line.comments[0] += f", {column.ends}"
+            line.comments.append(f"few rows lie far out: if quasi, add {flow(ends)[1:-1]}")
         line.if_sensitive = Line(column, {"role": "sensitive"}, [""])
         _protect(line.if_sensitive, draft)
     if column.odd and column.role in ("quasi", "sensitive", "decide"):
@@ -280,6 +286,8 @@ def _generalize(line: Line, look: Profile) -> None:
         line.keys |= ends
         few = " and ".join(f"{'above' if key == 'top' else 'below'} {end}" for key, end in ends.items())
         line.comments.append(f"few rows lie {few}, and are published as that, or beyond")
+    if "type" in keys and _is_age(column) and column.largest is not None and column.largest > OLDEST:
+        line.comments.append(f"{number_text(column.largest)} is no age: correct it, or declare it in missing")
 
 
 def _readable(look: Profile, keys: Keys, columns: list[str]) -> bool:
@@ -305,9 +313,8 @@ def _ends_of(column: ColumnProfile, look: Profile) -> Keys:
     if column.distinct <= FEW // 3 or low is None or high is None or high <= low:
         return {}
     smallest, largest = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
-    if {"age", "ages"} & set(words_of(column.name)):
-        few = 0 < (numbers > OLD).sum() <= MOST_DROPPED * look.rows
-        return {"top": OLD} if few and smallest >= 0 else {}
+    if _is_age(column) and 0 < (numbers > OLD).sum() <= MOST_DROPPED * look.rows:
+        return {"top": OLD} if smallest >= 0 else {}
     step = float(_round_width((high - low) / 20))
     ends: Keys = {}
     if smallest < low - FAR * (high - low):
@@ -315,6 +322,10 @@ def _ends_of(column: ColumnProfile, look: Profile) -> Keys:
     if largest > high + FAR * (high - low):
         ends["top"] = _number(number_text(np.ceil(high / step) * step))
     return ends
+
+
+def _is_age(column: ColumnProfile) -> bool:
+    return bool({"age", "ages"} & set(words_of(column.name)))
 
 
 def _decided_by(column: ColumnProfile, look: Profile) -> list[str]:
@@ -362,8 +373,35 @@ def _protect(line: Line, draft: Drafted) -> None:
     if line.largest_l >= 2:
         line.comments[0] += f"; the largest l is {line.largest_l}"
     line.comments += [chosen[1]] * bool(chosen[1])
+    line.comments += _left_rare(line, draft)
     if chosen[3] is not None:
         line.bound(chosen[3])
+
+
+def _left_rare(line: Line, draft: Drafted) -> list[str]:
+    """How many values of a sensitive text are rare and published as they are, and what would join them."""
+    column, keys = line.column, line.keys
+    joined = {"rare", "bin", "bins", "order"} & set(keys) or keys.get("type") == "number"
+    if joined or not column.rare or column.distinct <= FEW or draft.look.rows < 50 * RARE:
+        return []
+    counted = (
+        f"{column.rare:,} of {column.distinct:,} values are held by fewer than {RARE} rows, and published as they are"
+    )
+    along = _along(column)
+    if along is None:
+        return [counted]
+    others = {key: value for key, value in keys.items() if key not in ("role", "l", "at_most")}
+    table = _encoded(column, {**others, "rare": along}, draft)
+    if table is None or (best := largest_l(table[column.name].counts)) < 2:
+        return [counted]
+    return [f"{counted}; rare: {flow(along)} joins them along chapters (the largest l is {best} then)"]
+
+
+def _along(column: ColumnProfile) -> Keys | None:
+    """How rare codes of diagnoses are joined along their chapters; procedures have none."""
+    if column.shape not in ("icd-9", "icd-10") or {"proc", "procedure", "prcdr"} & set(words_of(column.name)):
+        return None
+    return {"below": RARE, "along": {"icd": int(column.shape.removeprefix("icd-"))}}
 
 
 def _ways(column: ColumnProfile, draft: Drafted) -> Iterator[tuple[Keys, str]]:
@@ -436,10 +474,9 @@ def _joined_rows(column: ColumnProfile, keys: Keys, table: Table, draft: Drafted
     encoded, into = table[column.name], keys["rare"]["as"]
     rows = next((int(encoded.counts[code]) for code in range(encoded.size) if encoded.text(code) == into), 0)
     words = f", {rows:,} rows ({rows / table.rows:.0%})"
-    if column.shape in ("icd-9", "icd-10") and not {"proc", "procedure", "prcdr"} & set(words_of(column.name)):
-        along = {"below": RARE, "along": {"icd": int(column.shape.removeprefix("icd-"))}}
-        if _encoded(column, {**keys, "rare": along}, draft) is not None:
-            words += f"; rare: {flow(along)} joins them along chapters instead"
+    along = _along(column)
+    if along is not None and _encoded(column, {**keys, "rare": along}, draft) is not None:
+        words += f"; rare: {flow(along)} joins them along chapters instead"
     return words
 
 
@@ -518,8 +555,47 @@ def _open_commoner(draft: Drafted) -> bool:
     both = [line for line in draft.lines.values() if line.role == "sensitive" and line.bounds and line.bounds.both]
     for line in both:
         assert line.bounds is not None
+        line.opened = line.bounds
         line.bound(line.bounds.rarer())
     return bool(both)
+
+
+def _bound_again(draft: Drafted, sample: pl.DataFrame) -> None:
+    """Bound both of two values again of as many columns as can be, the least skewed first, and name the others."""
+    lines = [line for line in draft.lines.values() if line.opened is not None and line.role == "sensitive"]
+    names = [line.column.name for line in sorted(lines, key=lambda line: line.column.top_share)]
+    if not names:
+        return
+    few = bisect_left(range(len(names)), True, key=lambda n: _refused(
+        _with_both(draft, names[: len(names) - n]), sample) is None)  # fmt: skip
+    bound, left = names[: len(names) - few], names[len(names) - few :]
+    draft.lines = _with_both(draft, bound).lines
+    draft.remarks = [remark for remark in draft.remarks if not remark.startswith(ONLY_RARER)]
+    if left:
+        draft.remarks.append(only_rarer_words(left))
+
+
+def _with_both(draft: Drafted, names: list[str]) -> Drafted:
+    """The draft with both values of these columns bounded."""
+    other = replace(draft, lines={name: line.copied() for name, line in draft.lines.items()})
+    for name in names:
+        line = other.lines[name]
+        assert line.opened is not None
+        line.bound(line.opened)
+    return other
+
+
+def only_rarer_words(names: Sequence[str]) -> str:
+    """Of what only the rarer value is bounded, though the commoner one may be the one to protect.
+
+    >>> only_rarer_words(["sp_chf"])
+    'Only the rarer of two values is bounded, because bounding both cannot be published: sp_chf. If the commoner one \
+is the one to protect, bound that, or protect fewer columns.'
+    """
+    return (
+        f"{ONLY_RARER}, because bounding both cannot be published: {', '.join(names)}. If "
+        "the commoner one is the one to protect, bound that, or protect fewer columns."
+    )
 
 
 def left_out_words(names: Sequence[str]) -> str:
@@ -563,6 +639,7 @@ def _weaken(draft: Drafted, sample: pl.DataFrame, refusal: str) -> str | None:
     if draft.suppress and _refused(draft, sample) is None:
         return None
     if _open_commoner(draft) and _refused(draft, sample) is None:
+        _bound_again(draft, sample)
         return None
     names = sorted(draft.named("sensitive"), key=lambda name: (draft.lines[name].largest_l, name))
     few = bisect_left(range(len(names)), True, key=lambda n: _refused(_without(draft, names[:n]), sample) is None)
@@ -572,6 +649,7 @@ def _weaken(draft: Drafted, sample: pl.DataFrame, refusal: str) -> str | None:
     for most in range(MOST_L, 1, -1):
         _with_l(draft, ls, most)
         if (still := _refused(draft, sample)) is None:
+            _bound_again(draft, sample)
             return None
         refusal = still
     return refusal

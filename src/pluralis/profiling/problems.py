@@ -13,17 +13,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from pluralis.errors import PolicyError
 from pluralis.policy.attributes import Attribute
+from pluralis.policy.hierarchies import Period
 from pluralis.policy.policy import Policy
 from pluralis.policy.refusals import explained, known_keys
 from pluralis.policy.rules import Dependency, Rule
 from pluralis.policy.settings import Fault
 from pluralis.policy.strict_yaml import Document, Place, parse_document, read_text
+from pluralis.profiling.drafting import flow
 from pluralis.profiling.patching import without_doubles
 
 GROUPS = {
@@ -317,6 +319,9 @@ def _mend(examined: Examined, place: Place, fault: Mapping[str, Any], reason: st
 def _mend_contradiction(examined: Examined, place: Place, reason: str) -> str:
     """What contradicts itself, mended so that no more is published than before."""
     data = examined.data
+    of_an_attribute = place[0] == "attributes" and len(place) > 1 and isinstance(place[1], str)
+    if of_an_attribute and (change := _mend_hierarchy(examined.keys(str(place[1])), reason, str(place[1]))):
+        return change
     if place[0] == "attributes" and len(place) == 2 and isinstance(place[1], str):
         keys = examined.keys(place[1])
         if "needs l" in reason:
@@ -344,6 +349,20 @@ def _mend_contradiction(examined: Examined, place: Place, reason: str) -> str:
         if names:
             data["adversaries"][place[1]]["knows"] = names
             return f"{name!r} is taken out of what the adversary knows"
+    return ""
+
+
+def _mend_hierarchy(keys: dict[str, Any], reason: str, name: str) -> str:
+    """A hierarchy that stays, with periods in their order, or of text where it masks characters."""
+    if "hides characters" in reason and "type" in keys:
+        keys["type"] = "text"
+        return f"type: text for {name!r}, whose mask stays"
+    rare = keys.get("rare")
+    trees = (keys.get("hierarchy"), rare.get("along") if isinstance(rare, dict) else None)
+    for tree in trees if "the shortest first" in reason else ():
+        if isinstance(tree, dict) and isinstance(tree.get("date"), list):
+            tree["date"] = [period for period in get_args(Period) if period in tree["date"]]
+            return f"date: {flow(tree['date'])} for {name!r}"
     return ""
 
 

@@ -18,10 +18,11 @@ from pluralis.grouping.eligibility import largest_l
 from pluralis.policy.rules import Dependency
 from pluralis.profiling.roles import role_of
 from pluralis.profiling.shapes import shape_of
-from pluralis.profiling.vocabulary import names_a_person, words_of
+from pluralis.profiling.vocabulary import is_id_of_people, names_a_person, words_of
 from pluralis.progress import stage
 from pluralis.table.canonical import as_text
 from pluralis.table.encoding import MANY_ROWS
+from pluralis.table.labels import number_text
 from pluralis.table.sources import read_table
 from pluralis.table.spelling import canonical_spellings
 
@@ -76,6 +77,8 @@ class ColumnProfile(Shown):
         How many values are held by fewer than 20 rows.
     odd : tuple of str
         The few values that are no numbers, in a column of numbers.
+    smallest, largest : float, optional
+        Of numbers.
 
     Examples
     --------
@@ -105,6 +108,15 @@ class ColumnProfile(Shown):
     order: tuple[str, ...] = ()
     rare: int = 0
     odd: tuple[str, ...] = ()
+    smallest: float | None = None
+    largest: float | None = None
+
+    @property
+    def ends(self) -> str | None:
+        """Of numbers: the smallest and the largest."""
+        if self.smallest is None or self.largest is None:
+            return None
+        return f"{number_text(self.smallest)} to {number_text(self.largest)}"
 
     def _parts(self) -> Iterator[str | Columns]:
         yield f"Column {self.name}, perhaps {self.role}"
@@ -114,6 +126,7 @@ class ColumnProfile(Shown):
             "missing": f"{self.missing:,}",
             "top value": f"{self.top_value}, {self.top_share:.1%}",
             "largest l": str(self.largest_l),
+            "numbers": self.ends,
             "looks like": self.shape,
             "role because": self.reason,
             "marks": ", ".join(self.marks),
@@ -159,10 +172,11 @@ class Profile(Shown):
     def person(self) -> str | None:
         """The column that seems to tell people apart, where they have several rows."""
         able = [c for c in self.columns if c.role == "identifier" and not c.missing and c.distinct < self.rows]
+        ids = [c.name for c in able if is_id_of_people(c.name) and c.distinct > MANY_ROWS]  # of however many rows each
         several = [c.name for c in able if self.rows <= MANY_ROWS * c.distinct]
         named = [name for name in several if names_a_person(name)]
-        others = [name for name in several if not _STAFF & set(words_of(name))]
-        return next(iter([*named, *others]), None)
+        others = [name for name in several if not (_STAFF | {"address"}) & set(words_of(name))]
+        return next(iter([*ids, *named, *others]), None)
 
     def draft(self) -> str:
         """A first policy as YAML, to edit, with comments that say why each line is there.
@@ -227,12 +241,14 @@ class Profile(Shown):
         rare = [[c.name, f"{c.rare:,} of {c.distinct:,}"] for c in joined]
         seen = [[c.name, c.shape] for c in shown if c.shape in _SHAPES_SHOWN]
         odd = [[c.name, ", ".join(map(repr, c.odd))] for c in shown if c.odd]
+        numbers = [[c.name, c.ends] for c in shown if c.ends is not None and c.distinct > FEW // 3]
         for title, lines in (
             ("Texts that look like marks for a missing value, and are counted as such here (missing):", marks),
             ("Values that stand in an order (order):", bands),
             ("Looks like:", seen),
             ("Numbers, but for these:", odd),
             (f"Values that fewer than {RARE} rows hold (rare):", rare),
+            ("Numbers, from the smallest to the largest (top and bottom hide those far out):", numbers),
         ):
             if lines:
                 yield title, lines
@@ -316,6 +332,7 @@ def _profile_column(name: str, series: pl.Series) -> ColumnProfile:
     numbers = shape.number and counts.height > 0
     if counts.height > MOST_VALUES:
         numbers = numbers and bool(counts[series.name].str.contains(_SURE).all())
+    known = counts[series.name].cast(pl.Float64).to_numpy() if numbers else None
     role, reason = role_of(name, shape, rows_of, int(values.sum()), series.len(), counts.height)
     return ColumnProfile(
         name=name,
@@ -326,13 +343,15 @@ def _profile_column(name: str, series: pl.Series) -> ColumnProfile:
         top_share=top[1] / series.len() if series.len() else 0.0,
         largest_l=largest_l(values) if counts.height else 0,
         role=role,
-        span=float(np.ptp(counts[series.name].cast(pl.Float64).to_numpy())) if numbers else None,
+        span=None if known is None else float(np.ptp(known)),
         reason=reason,
         shape=shape.word,
         marks=shape.marks,
         order=shape.order,
         rare=int((values < RARE).sum()),
         odd=shape.odd,
+        smallest=None if known is None else float(known.min()),
+        largest=None if known is None else float(known.max()),
     )
 
 

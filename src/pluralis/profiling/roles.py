@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pluralis.profiling.shapes import Shape
-from pluralis.profiling.vocabulary import meaning_of, names_a_person, names_an_identifier, other_words, words_of
+from pluralis.profiling.vocabulary import (
+    identifies_people,
+    meaning_of,
+    names_a_person,
+    names_an_identifier,
+    other_words,
+    words_of,
+)
 from pluralis.table.encoding import MANY_ROWS
 
-_NO_IDENTIFIER = ("flag", "bands", "date", "money", "icd-9", "icd-10", "doses", "ordinal")
+_NO_IDENTIFIER = ("flag", "bands", "date", "money", "doses", "ordinal")
+_CODES = ("icd-9", "icd-10")  # whose patterns many ids fit, too
+_FEW_ROWS = 2  # of each value, on average: codes that repeat no more may be ids
 _NUMBERING = {"id", "ids", "nbr", "number", "nr", "num", "no", "key", "guid", "uuid"}
 
 
@@ -31,28 +40,36 @@ def role_of(
     'decide'
     >>> role_of("patient_nbr", Shape("", number=True), {}, 1000, 1000, 700)[0]
     'identifier'
+    >>> [role_of(name, Shape("icd-10"), {}, 1000, 1000, 700)[0] for name in ("Person ID", "dx", "third")]
+    ['identifier', 'sensitive', 'decide']
     """
     meaning = meaning_of(name)
     about = f"its name speaks of {meaning.topic} ({meaning.term})" if meaning is not None else ""
     sensitive = meaning is not None and meaning.role == "sensitive"
     if distinct == 0:
         return "identifier", "it holds no value, so it is not published"
+    if identifies_people(name) and shape.word not in _NO_IDENTIFIER:
+        return "identifier", "its name says who somebody is, or how to reach them"
     if distinct == 1 and known == rows and not sensitive and rows > 1:
         return "plain", "every row holds the same value: it decides nothing and identifies nobody"
     few_rows = known <= MANY_ROWS * distinct and distinct > 1
     nearly_each = distinct > 0.9 * known
-    if names_an_identifier(name) and few_rows and shape.word not in _NO_IDENTIFIER:
+    no_identifier = shape.word in _NO_IDENTIFIER or (sensitive and shape.word in _CODES)
+    if names_an_identifier(name) and few_rows and not no_identifier:
         last = words_of(name)[-1:]
         if meaning is None or names_a_person(name) or (nearly_each and set(last) & _NUMBERING):
             return "identifier", "many values with few rows each, and its name says who or which row it is"
-    if not shape.number and rows > 20 and nearly_each and shape.word not in _NO_IDENTIFIER:
+    if not shape.number and rows > 20 and nearly_each and not no_identifier:
         return "identifier", "nearly every row has a text of its own"
     if meaning is not None and meaning.role == "quasi" and (others := other_words(name)):
         about += f" and of something else ({', '.join(others)}), which may be the point"
         return "decide", f"{about}: {_question(shape, counts, known, distinct)}"
     if meaning is not None:
         return meaning.role, about
-    if shape.word in ("icd-9", "icd-10"):
+    if shape.word in _CODES and known <= _FEW_ROWS * distinct and rows > 20:
+        asked = f"its values look like {shape.word.upper()} codes, but hardly repeat, as ids do"
+        return "decide", f"{asked}: {_question(shape, counts, known, distinct)}, else an identifier"
+    if shape.word in _CODES:
         return "sensitive", f"its values look like {shape.word.upper()} codes"
     if shape.word == "doses":
         return "sensitive", "its values look like changes of a dose"

@@ -35,6 +35,7 @@ _CODED = frozenset({
     "zip", "zipcode", "zip3", "postcode", "postal", "code", "icd", "icd9", "icd10", "diag", "dx", "drg", "fips", "id",
     "proc",
 })  # fmt: skip
+_DIAGNOSES = frozenset({"code", "icd", "icd10", "diag", "dx"})
 ALMOST = 0.98  # of the rows: a few values that do not fit do not change what a column is
 MARK_SHARE = 0.002  # of the rows, or MARK_ROWS of them: a mark is common
 MARK_ROWS = 5
@@ -136,7 +137,7 @@ def _shape_of_text(counts: Mapping[str, int], marks: tuple[str, ...], words: Seq
             continue
         if word == "zip" and not {"zip", "zipcode", "zip3", "post", "postcode", "postal"} & set(words):
             continue
-        if word == "icd-10" and not (_CODED & set(words) or len({v[0].upper() for v in counts}) >= 5):
+        if word == "icd-10" and not (_DIAGNOSES & set(words) or len({v[0].upper() for v in counts}) >= 5):
             continue
         if word == "icd-9" and not any(v[0] in "VvEe" or "." in v for v in counts):
             continue

@@ -14,10 +14,10 @@ import polars as pl
 from pluralis.assembling.building import build
 from pluralis.attacks.told_in_cells import told_in_cells
 from pluralis.errors import Infeasible, InputError, PluralisError, PolicyError, closest, did_you_mean
-from pluralis.grouping.eligibility import largest_l, require_eligible
+from pluralis.grouping.eligibility import largest_l, require_eligible, smallest_bound
 from pluralis.method import AUTO, method_for, methods
 from pluralis.policy.policy import Policy
-from pluralis.profiling.bounding import bound_above, bounds_for
+from pluralis.profiling.bounding import bounds_for
 from pluralis.profiling.drafting import TRIED, flow, understood
 from pluralis.profiling.drawn_rows import breaks_of, drawn_rows, keys_for
 from pluralis.profiling.explaining import Explanation
@@ -25,7 +25,7 @@ from pluralis.profiling.plain_columns import finds_rows, told_by
 from pluralis.profiling.problems import Examined, attribute_keys, read_settings
 from pluralis.profiling.profiles import Profile
 from pluralis.profiling.shapes import shape_of
-from pluralis.profiling.vocabulary import meaning_of, words_of
+from pluralis.profiling.vocabulary import identifies_people, identifying, meaning_of, names_a_person, words_of
 from pluralis.randomness import Draw, Key
 from pluralis.release.kinds import kind_named
 from pluralis.table.canonical import as_text
@@ -35,6 +35,7 @@ from pluralis.table.spelling import cores
 
 MOST_TRIES = 12
 LARGE, SAMPLED = 20_000, 10_000  # rows beyond which a table is large, and those of it that are planned
+HIGHER = (1.05, 1.1, 1.25, 1.5, 2, 3)  # times the bounds that values keep in the whole table
 MOST_FAULTS = 5  # in the values of one column
 _REFUSALS = (Infeasible, InputError, PolicyError)
 
@@ -251,12 +252,50 @@ def _mend_order(examined: Examined, name: str, frame: pl.DataFrame) -> str:
     return f"order: {flow(listed)} for {name!r}"
 
 
+def _mend_icd(examined: Examined, name: str, frame: pl.DataFrame) -> str:
+    """Read codes of diagnoses by the other revision, where they are of that one."""
+    assert examined.mended is not None
+    keys = examined.keys(name)
+    for path in (("hierarchy",), ("rare", "along")):
+        changed = copy.deepcopy(keys)
+        inner: Any = changed
+        for key in path:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if not isinstance(inner, dict) or "icd" not in inner:
+            continue
+        inner["icd"] = 9 if inner["icd"] == 10 else 10
+        policy = _only(examined.mended, name, attribute_keys(examined.mended, name) | changed)
+        refusal = _refusal(lambda policy=policy: encode(frame, policy))  # type: ignore[misc]
+        if refusal is None or "no ICD-" not in refusal:
+            keys.update(changed)
+            return f"icd: {inner['icd']} for {name!r}"
+    return _join_without_chapters(examined, name, frame)
+
+
+def _join_without_chapters(examined: Examined, name: str, frame: pl.DataFrame) -> str:
+    """Join rare codes, some of which belong to no revision, to one value, where what is asked can still be had."""
+    assert examined.mended is not None
+    keys, policy = examined.keys(name), examined.mended
+    rare = keys.get("rare")
+    if not isinstance(rare, dict) or "along" not in rare:
+        return ""
+    joined = {"below": rare["below"], "as": "other"}
+    filled = {"if_missing": {"as": "unknown"}} | attribute_keys(policy, name) | {"rare": joined}
+    asked = _only(policy, name, filled)
+    if _refusal(lambda: require_eligible(encode(frame, asked), asked, Draw(Key.test()))) is not None:
+        return ""
+    keys["rare"] = joined
+    return f"rare: {flow(joined)} for {name!r}"
+
+
 def _mend_values(examined: Examined, name: str, refusal: str, frame: pl.DataFrame) -> str:
     """Change the keys of a column so that its values can be read, and say how."""
     keys, series = examined.keys(name), frame[name]
     if ".at_most:" in refusal and "at_most" in keys:
         return _mend_bounds(examined, name, frame)
     if "which its `order` does not list" in refusal and (change := _mend_order(examined, name, frame)):
+        return change
+    if re.search(r"no ICD-(9|10) code", refusal) and (change := _mend_icd(examined, name, frame)):
         return change
     if "is a number in the policy" in refusal:
         texts = as_text(series, []).str.strip_chars()
@@ -316,7 +355,7 @@ def _readable(examined: Examined, frame: pl.DataFrame, name: str) -> Table | Non
 
 def _lower(examined: Examined, name: str, table: Table) -> str:
     """Bounds that its values keep, the largest l that they allow, a bound for the rarer ones, or not published."""
-    best, keys = largest_l(table[name].counts), examined.keys(name)
+    best, keys = _largest_eligible(examined, name, table), examined.keys(name)
     if (raised := _raised(examined, name, table)) is not None:
         return f"at_most: {raised} for {name!r}"
     if best >= 2:
@@ -341,6 +380,32 @@ def _lower(examined: Examined, name: str, table: Table) -> str:
     return f"{name!r} becomes an identifier, which is not published"
 
 
+def _largest_eligible(examined: Examined, name: str, table: Table) -> int:
+    """The largest l that an attribute allows, with the rows suppressed that may be."""
+    policy, best = examined.mended, largest_l(table[name].counts)
+    assert policy is not None
+    alone = _only(policy, name)
+    if best < 2 or not policy.publish.suppress:
+        return best
+
+    def works(l: int) -> bool:
+        return _refusal(lambda: require_eligible(table, alone, Draw(Key.test()), {name: l})) is None
+
+    return _largest(best, policy.l(name), works)
+
+
+def _largest(works_with: int, too_large: int, works: Callable[[int], bool]) -> int:
+    """The largest number between two that works, where smaller ones do.
+
+    >>> _largest(1, 100, lambda number: number <= 37)
+    37
+    """
+    while too_large - works_with > 1:
+        middle = (works_with + too_large) // 2
+        works_with, too_large = (middle, too_large) if works(middle) else (works_with, middle)
+    return works_with
+
+
 def _raised(examined: Examined, name: str, table: Table) -> str | None:
     """Raise the bounds of values that are more common; None where none is, or one could not be below 1."""
     assert examined.mended is not None
@@ -351,7 +416,7 @@ def _raised(examined: Examined, name: str, table: Table) -> str | None:
     above = [
         code for code, share in bounds_by_code(table[name], attribute).items() if counts[code] > share * table.rows
     ]
-    shares = {texts[code]: bound_above(counts[code] / table.rows) for code in above}
+    shares = {texts[code]: smallest_bound(int(counts[code]), table.rows) for code in above}
     if not above or None in shares.values():
         return None
     keys["at_most"] = {**keys["at_most"], **shares}
@@ -432,12 +497,14 @@ def _for_rows(policy: Policy, drawn: pl.DataFrame, whole: pl.DataFrame) -> Polic
 
 def _weaken(examined: Examined, frame: pl.DataFrame, whole: pl.DataFrame, refusal: str) -> str:
     """The first change, the mildest first, with which the whole can be published; else one that comes nearer."""
-    for change, apply in _milder(examined, refusal):
-        tried = apply()
+
+    def works(tried: dict[str, Any]) -> bool:
         policy = Policy.from_dict(tried, folder=examined.folder) if _well_formed(tried) else None
-        if policy is None:
-            continue
-        if _refused_by(policy, frame, whole) is None:
+        return policy is not None and _refused_by(policy, frame, whole) is None
+
+    for change, apply in _milder(examined, refusal, works):
+        tried = apply()
+        if works(tried):
             examined.data = tried
             return change
     return ""
@@ -447,8 +514,10 @@ def _well_formed(data: dict[str, Any]) -> bool:
     return _refusal(lambda: Policy.from_dict(data)) is None
 
 
-def _milder(examined: Examined, refusal: str) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    """Changes that may help, each with what the policy is then."""
+def _milder(
+    examined: Examined, refusal: str, works: Callable[[dict[str, Any]], bool]
+) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """Changes that may help, each with what the policy is then; `works` tries one."""
 
     def with_publish(**keys: Any) -> dict[str, Any]:
         data = copy.deepcopy(examined.data)
@@ -466,13 +535,20 @@ def _milder(examined: Examined, refusal: str) -> Iterator[tuple[str, Callable[[]
     if rare is not None and name is not None:
         keys = {"rare": {"below": int(rare[1]), "as": rare[2]}}
         yield f"rare: {keys['rare']} for {name!r}", lambda: _with_keys(examined, name, keys)
+    for factor in HIGHER if _bounds_raised(examined) else ():
+        raised = _with_higher_bounds(examined, factor)
+        yield f"bounds {factor:g} times as high", lambda raised=raised: raised  # type: ignore[misc]
     for method in ("bsgi", "mondrian"):
         publish = {key: value for key, value in examined.data.get("publish", {}).items() if key == "suppress"}
         changed = {**examined.data, "publish": {**publish, "method": method}}
         yield f"method: {method}", lambda changed=changed: copy.deepcopy(changed)  # type: ignore[misc]
-    for most in (3, 2):
-        yield f"no l above {most}", lambda most=most: _with_l(examined, most)  # type: ignore[misc]
-    if "k" in examined.data:
+    most = _largest(1, _asked(examined), lambda l: works(_with_l(examined, l)))
+    if most > 1:
+        yield f"no l above {most}", lambda: _with_l(examined, most)
+    if isinstance(asked := examined.data.get("k"), int):
+        k = _largest(1, asked, lambda k: works({**copy.deepcopy(examined.data), "k": k}))
+        if k > 1:
+            yield f"k: {k}", lambda: {**copy.deepcopy(examined.data), "k": k}
         yield "k is gone", lambda: {key: value for key, value in copy.deepcopy(examined.data).items() if key != "k"}
     if not any(keys.get("role") == "sensitive" for keys in examined.data.get("attributes", {}).values() if keys):
         changed = {**copy.deepcopy(examined.data), "k": 5, "publish": {"method": "mondrian"}}
@@ -485,11 +561,43 @@ def _with_keys(examined: Examined, name: str, keys: dict[str, Any]) -> dict[str,
     return data
 
 
+def _asked(examined: Examined) -> int:
+    """The largest l that anything is asked to have."""
+    assert examined.mended is not None
+    return max((examined.mended.l(name) for name in examined.mended.sensitive), default=0)
+
+
 def _with_l(examined: Examined, most: int) -> dict[str, Any]:
-    data = copy.deepcopy(examined.data)
+    """The policy with no l above this, in attributes and rules."""
+    data, policy = copy.deepcopy(examined.data), examined.mended
+    assert policy is not None
     for keys in data.get("attributes", {}).values():
         if keys and keys.get("l", 0) > most:
             keys["l"] = most
+    for i, rule in enumerate(policy.rules):
+        if rule.l > most:
+            data["rules"][i] = str(rule.model_copy(update={"l": most}))
+    return data
+
+
+def _bounds_raised(examined: Examined) -> list[str]:
+    """The attributes whose bounds were raised to what their values keep in the whole table, if not in each group."""
+    names = examined.data.get("attributes", {})
+    raised = (problem for problem in examined.problems if problem.group == "feasibility")
+    changes = [problem.change for problem in raised if problem.change.startswith("at_most: ")]
+    return [name for name in names if any(change.endswith(f" for {name!r}") for change in changes)]
+
+
+def _with_higher_bounds(examined: Examined, factor: float) -> dict[str, Any]:
+    """The policy with higher bounds where they were raised."""
+    assert examined.mended is not None
+    data = copy.deepcopy(examined.data)
+    for name in _bounds_raised(examined):
+        bounds: dict[str, Any] = data["attributes"][name]["at_most"]
+        before = (examined.document.data["attributes"].get(name) or {}).get("at_most") or {}
+        parsed = examined.mended.columns[name].at_most or {}
+        for text in [text for text, share in bounds.items() if before.get(text) != share]:
+            bounds[text] = f"{min(99.9, round(factor * 100 * float(Fraction(parsed[text])), 1)):g}%"
     return data
 
 
@@ -500,10 +608,14 @@ def look_at_what_misleads(examined: Examined, look: Profile, frame: pl.DataFrame
     columns = {column.name: column for column in look.columns}
     for name, attribute in policy.columns.items():
         meaning, column = meaning_of(name), columns.get(name)
-        if attribute.role not in ("plain", "quasi") or column is None:
+        if attribute.role not in ("plain", "quasi", "sensitive") or column is None:
             continue
         place = ("attributes", name)
-        if meaning is not None and meaning.role == "sensitive":
+        if column.role == "identifier" and (identifies_people(name) or names_a_person(name)):
+            examined.note("misleading", identifying(name, str(attribute.role)), place, 0)
+        elif attribute.role == "sensitive":
+            continue
+        elif meaning is not None and meaning.role == "sensitive":
             shown = "as it is" if attribute.role == "plain" else "as something that others know"
             about = f"Its name speaks of {meaning.topic} ({meaning.term})"
             message = (

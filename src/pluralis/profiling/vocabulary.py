@@ -115,6 +115,20 @@ _OTHER_IDS = (
     "nr, num, number, operating, phone*, physician*, plate, provider*, record*, row, seqno, serial, surname, "
     "telephone, token, url, uuid, vin, visit*"
 )
+# names of people and of ways to reach them, and words beside which an id says whose row it is
+_DIRECT = (
+    "cell phone, clientid, customerid, e mail, email*, family name, fax, first name, firstname, forename, full "
+    "name, fullname, given name, home address, iban, insurance number, last name, lastname, maiden name, medical "
+    "record, middle name, mobile number, mobile phone, memberid, mrn, national id, nhs, nhs no, nhs number, nhsno, "
+    "nino, passport, patientid, personid, pesel, phone*, postal address, social security, ssn, street address, "
+    "surname, studentid, subjectid, telephone*, userid, username"
+)
+_EXACTLY = frozenset({"name", "address", "initials"})
+_ID_WORDS = frozenset(
+    {"id", "ids", "identifier", "identifiers", "key", "nbr", "no", "nr", "num", "number", "numbers",
+     "guid", "uuid", "code", "pseudonym", "ref", "reference"}
+)  # fmt: skip
+_OF_THINGS = frozenset({"count", "days", "hours", "months", "per", "times", "total", "years", "of"})
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -177,6 +191,39 @@ def names_a_person(name: str) -> bool:
     (True, False, False)
     """
     return _matching(words_of(name), _PEOPLE) is not None
+
+
+def identifies_people(name: str) -> bool:
+    """Whether a name alone says that its values are names, addresses or ids of people, however often each stands.
+
+    >>> [identifies_people(name) for name in ("Person ID", "patient_id", "Full Name", "e-mail", "name", "NHS number")]
+    [True, True, True, True, True, True]
+    >>> [identifies_people(name) for name in ("hospital name", "patient_age", "number of patients", "insured", "state")]
+    [False, False, False, False, False]
+    """
+    words = words_of(name)
+    if _OF_THINGS & set(words):
+        return False
+    if (len(words) == 1 and words[0] in _EXACTLY) or _matching(words, _DIRECT) is not None:
+        return True
+    return bool({*_ID_WORDS, "name"} & set(words[-2:])) and names_a_person(name) and meaning_of(name) is None
+
+
+def is_id_of_people(name: str) -> bool:
+    """Whether a name says that its values are ids of people: neither names, which several share, nor addresses.
+
+    >>> [is_id_of_people(name) for name in ("Person ID", "Patient Name", "email")]
+    [True, False, False]
+    """
+    return names_a_person(name) and identifies_people(name) and bool(_ID_WORDS & set(words_of(name)))
+
+
+def identifying(name: str, role: str) -> str:
+    """What is said of an attribute whose name says that it identifies people, and which is published in this role."""
+    return (
+        f"{name!r} is {role}, and its name says that it identifies people: its values are published. Make it an "
+        "identifier, which is not."
+    )
 
 
 def names_an_identifier(name: str) -> bool:

@@ -29,6 +29,7 @@ from pluralis.attacks.told_in_cells import told_in_cells
 from pluralis.attacks.worst_guess import PLAINEST, worst_in_words
 from pluralis.display.words import percent
 from pluralis.policy.policy import Policy
+from pluralis.profiling.vocabulary import identifies_people, identifying
 from pluralis.release.form import GIVEN_AWAY, NOT_ATTACKED, SEVERAL, WORST
 from pluralis.release.manifest import Claim, Manifest
 from pluralis.release.release import Release
@@ -36,6 +37,7 @@ from pluralis.release.release import Release
 TARGETS = 5_000  # people attacked: an interval of one or two percent, in a quarter of the time of `pluralis attack`
 PEOPLE = 1_000  # attacked, for a score to be published
 MOST_LETTERS = 400  # of a list in a sentence
+YES_OR_NO = 3  # values of a column that identifies nobody: yes, no, and none
 WORST_COLUMNS = 3  # plain columns that the publisher is told of
 PERSON = "\0person"
 NOTHING = (association.NOTHING_LEARNED, definetti.NOTHING_LEARNED)  # what is got then, plainer attacks get
@@ -195,6 +197,14 @@ def remarks_on_plain(results: Sequence[Result]) -> Iterator[str]:
             f"{column}, a plain column, tells of {result.attribute}: where {result.witness}, {result.note}. Make "
             f"{column} an identifier, which is not published, a quasi-identifier, which is generalized, or sensitive."
         )
+
+
+def remarks_on_names(original: pl.DataFrame, policy: Policy) -> Iterator[str]:
+    """Published columns whose names say that they identify people; a yes or no identifies nobody."""
+    for name, attribute in policy.columns.items():
+        published = attribute.role != "identifier" and name in original.columns
+        if published and identifies_people(name) and original[name].n_unique() > YES_OR_NO:
+            yield identifying(name, str(attribute.role))
 
 
 def remarks_on_cells(original: pl.DataFrame, policy: Policy) -> Iterator[str]:

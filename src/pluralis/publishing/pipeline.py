@@ -15,7 +15,13 @@ from pluralis.comparison.choice import choose
 from pluralis.method import AUTO
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.progress import stage
-from pluralis.publishing.attack_scores import measured, not_stopped, remarks_on_cells, remarks_on_plain
+from pluralis.publishing.attack_scores import (
+    measured,
+    not_stopped,
+    remarks_on_cells,
+    remarks_on_names,
+    remarks_on_plain,
+)
 from pluralis.publishing.republishing import Known
 from pluralis.publishing.saving import Publication
 from pluralis.randomness import Key
@@ -94,7 +100,7 @@ def publication_of(made: Built, asked: Policy, *, attacks: bool) -> Publication:
     manifest = release.manifest.model_copy(update={"breaks": _breaks(release, attacked, made.people)})
     known = Known.sampled(made.original, made.people, in_order=bool(made.key.made) or asked.republish is not None)
     with stage("packing the tables"):
-        remarks = (*made.notes, *remarks_on_plain(attacked or ()))
+        remarks = (*made.notes, *remarks_on_names(made.original, asked), *remarks_on_plain(attacked or ()))
         if attacked is not None:
             remarks = (*remarks, *remarks_on_cells(made.original, asked))
         return Publication(manifest, release.tables, asked, made.key, made.loss, remarks, attacked, exposed, known)

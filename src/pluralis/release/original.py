@@ -21,10 +21,14 @@ from pluralis.table.spelling import cores
 _NUMBER = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # as a column of numbers is read
 
 
+class OtherRows(InputError):
+    """A table that has not as many rows as were published and suppressed."""
+
+
 def require_rows(original: pl.DataFrame, published: int, suppressed: int) -> None:
     """Refuse a table that has not as many rows as were published and suppressed."""
     if original.height != published + suppressed:
-        raise InputError(
+        raise OtherRows(
             f"The original has {original.height:,} rows, the release {published:,} and "
             f"{suppressed:,} suppressed: it is not the original of this release. Give the table that was published."
         )

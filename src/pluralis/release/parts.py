@@ -19,9 +19,11 @@ It is about whoever takes worlds to be equally likely: which shards were joined 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import polars as pl
@@ -40,6 +42,7 @@ from pluralis.table.spelling import said_twice
 
 PARTS_FORMAT: Literal["pluralis-release-in-parts"] = "pluralis-release-in-parts"
 MOST_PARTS = 99_999
+BEGINNING = 1_000  # bytes of a manifest, in which its format stands
 OF_COLUMNS = {"domain", "hierarchy"}  # what columns of the same name may differ in from part to part
 OF_THE_WHOLE = ("gain", *DISTANCES)  # models that compare a group with all rows
 JOINED = (
@@ -95,6 +98,24 @@ def part_folder(number: int) -> str:
     'part-00012'
     """
     return f"part-{number:05}"
+
+
+def of_a_part(folder: Path) -> str | None:
+    """What is said of the original where a folder is one part of a release in parts; None where it is none."""
+    folder = folder.resolve()
+    if re.fullmatch(r"part-[0-9]{5}", folder.name) is None:
+        return None
+    try:
+        with (folder.parent / "manifest.json").open("rb") as file:
+            start = file.read(BEGINNING)
+    except OSError:
+        return None
+    if PARTS_FORMAT.encode() not in start:
+        return None
+    return (
+        f"{folder.name} is one part of the release in parts {folder.parent.name}. A part is compared with its own rows "
+        "only, and which rows of the original these are, only its publisher could tell."
+    )
 
 
 class OfAll:
