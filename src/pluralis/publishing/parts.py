@@ -184,6 +184,8 @@ def publish_in_parts(
     ------
     Infeasible
         If the policy cannot be met, with what would work.
+    InputError
+        If the table cannot be read, or parts or workers cannot be so many.
     PolicyError
         If it asks for what takes all rows at once.
     AuditFailed, Breached
