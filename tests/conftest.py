@@ -20,7 +20,9 @@ from support.data_files import data_file
 TESTS = Path(__file__).parent
 WITHOUT_ATTACKS = {"attacks", "auditing", "estimate", "grouping", "method", "metrics", "paper", "table"}
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("pluralis", deadline=None, derandomize=True, suppress_health_check=SLOW)
+settings.register_profile(
+    "pluralis", deadline=None, derandomize=True, max_examples=60, suppress_health_check=SLOW
+)  # `make fuzz` tries more
 settings.register_profile("random", deadline=None, print_blob=True, suppress_health_check=SLOW)  # `make fuzz`
 settings.load_profile("pluralis")
 

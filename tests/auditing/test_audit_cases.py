@@ -184,6 +184,7 @@ def test_what_the_reader_finds_wrong_early_or_late_fails_the_verdict(
         yield Inspected(problems, late)
 
     monkeypatch.setattr(auditing, "inspecting", inspecting)
+    monkeypatch.setattr(auditing, "parts_of", lambda folder: None)
     verdict = audit("somewhere", limit=7)
     assert asked == [(Path("somewhere"), 7)]
     assert (verdict.holds, verdict.findings[0].note) == (note is None, note)

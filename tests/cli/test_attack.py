@@ -17,6 +17,7 @@ from pluralis.cli.terminal import Terminal
 from pluralis.policy.policy import Policy
 from pluralis.publishing.parts import publish_in_parts
 from pluralis.publishing.pipeline import publish
+from pluralis.randomness import Key
 from pluralis.release.reading import read_release
 from pluralis.release.release import canonical_order
 from support.cli_runner import Ran, caller
@@ -209,7 +210,7 @@ def test_a_part_is_compared_with_its_own_rows(
     many = pl.DataFrame({"age": [i % 97 for i in range(900)], "disease": ["flu", "gout", "hiv"] * 300})
     many.write_csv(tmp_path / "patients.csv")
     policy = Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
-    publish_in_parts(many, policy, tmp_path / "release", part=200, workers=0, key=KEY)
+    publish_in_parts(many, policy, tmp_path / "release", part=200, workers=0, key=Key.test(), allow_test=True)
     run = caller(capsys, monkeypatch, command)
     allowed = ["--allow-test"] if command == "audit" else []
     part = tmp_path / "release" / "part-00001"

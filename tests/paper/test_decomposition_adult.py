@@ -47,7 +47,7 @@ def added(table: Table, occupation: int, education: int, variant: str, key: Key)
     """The values added to sets of education, also where l is beyond what education allows."""
     asked = policy({"occupation": occupation, "education": education})
     method = Decomposition(variant=variant, primary="occupation")
-    attributes = method._asked(table, asked)
+    attributes = method._protected(table, asked)
     vectors = vectors_of(attributes, Draw(key).permutation(table.rows, "rows"))
     group_of = method.grouped(vectors, attributes, Draw(key))
     return sum(map(len, Sets(vectors, attributes, np.empty(0, np.int32), group_of).added(Draw(key)).values()))

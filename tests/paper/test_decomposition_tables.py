@@ -196,7 +196,7 @@ def test_d4_from_the_groups_that_the_paper_would_print(literal, chosen):
     frame, asked = small({"s": "abbcc"}, 2)
     table = encode(frame, asked)
     method = Decomposition()
-    attributes = method._asked(table, asked)
+    attributes = method._protected(table, asked)
     order = np.arange(5)  # a b b c c
     composition = empty_composition(attributes.sizes, attributes.ls, np.zeros(3, np.bool_))
     formed = np.array([[3, 1], [0, 4]])

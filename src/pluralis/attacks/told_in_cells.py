@@ -78,21 +78,22 @@ def told_in_cells(
 
 def _cells(frame: pl.DataFrame, plain: str, quasi: str, name: str) -> tuple[int, list[tuple[float, TellingCell]]]:
     """How many cells of three columns were looked at, and those that tell, with how likely chance alone does it."""
+    frame = frame.select(pl.col(plain).alias("plain"), pl.col(quasi).alias("quasi"), pl.col(name).alias("value"))
 
-    def share_among(column: str, label: str) -> pl.Expr:
-        return (pl.col("rows").sum().over(column, name) / pl.col("rows").sum().over(column)).alias(label)
+    def share_among(column: str) -> pl.Expr:
+        return pl.col("rows").sum().over(column, "value") / pl.col("rows").sum().over(column)
 
-    counts = frame.group_by(plain, quasi, name).len("rows").with_columns(
-        pl.col("rows").sum().over(plain, quasi).alias("of"), share_among(quasi, "known"), share_among(plain, "seen"),
-        pl.col("rows").sum().over(quasi).alias("near"), pl.col("rows").sum().over(plain).alias("alike"),
-    ).with_columns(pl.col("known").max().over(quasi).alias("best")).filter(pl.col("of") >= LEAST)  # fmt: skip
-    without = pl.max_horizontal("best", "seen")
-    able = counts.with_columns(without=without).filter(pl.col("rows") / pl.col("of") > pl.col("without") + FAR)
+    counts = frame.group_by("plain", "quasi", "value").len("rows").with_columns(
+        of=pl.col("rows").sum().over("plain", "quasi"), known=share_among("quasi"), seen=share_among("plain"),
+        near=pl.col("rows").sum().over("quasi"), alike=pl.col("rows").sum().over("plain"),
+    ).with_columns(best=pl.col("known").max().over("quasi")).filter(pl.col("of") >= LEAST)  # fmt: skip
+    able = counts.with_columns(without=pl.max_horizontal("best", "seen"))
+    able = able.filter(pl.col("rows") / pl.col("of") > pl.col("without") + FAR)
     telling = []
-    for one in able.sort(plain, quasi, name).iter_rows(named=True):
+    for one in able.sort("plain", "quasi", "value").iter_rows(named=True):
         hits, rows, base = one["rows"], one["of"], one["without"]
         error = 2 * sqrt(base * (1 - base) / min(one["near"], one["alike"]))
         chance = float(bdtrc(hits - 1, rows, min(1.0, base + error)))
-        cell = TellingCell((plain, one[plain]), (quasi, one[quasi]), (name, one[name]), rows, hits / rows, base)
-        telling.append((chance, cell))
+        shown = (plain, one["plain"]), (quasi, one["quasi"]), (name, one["value"])
+        telling.append((chance, TellingCell(*shown, rows, hits / rows, base)))
     return counts.height, telling
