@@ -12,8 +12,8 @@ import pytest
 import pluralis as pls
 from pluralis.engines import local
 from pluralis.errors import Infeasible, OutputError, PolicyError, ReleaseError
-from pluralis.publishing import parts as module
-from pluralis.publishing.parts import publish_in_parts
+from pluralis.publishing import part_requirements
+from pluralis.publishing.parts import PublishedParts, publish_in_parts
 from pluralis.release.reading import parts_of
 from support.cli_runner import caller
 
@@ -58,7 +58,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def published(table: object, policy: pls.Policy, folder: Path, **options: object) -> module.PublishedParts:
+def published(table: object, policy: pls.Policy, folder: Path, **options: object) -> PublishedParts:
     settings = {"key": pls.Key.test(), "part": 400, "workers": 0, "attacks": False, "allow_test": True}
     return publish_in_parts(table, policy, folder, **{**settings, **options})  # type: ignore[arg-type]
 
@@ -267,10 +267,10 @@ def test_shards_hold_codes_and_no_dictionary(tmp_path: Path) -> None:
 
 def test_large_tables_are_published_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people().write_parquet(tmp_path / "people.parquet")
-    assert module.engine_for(tmp_path / "people.parquet") == "memory"
-    monkeypatch.setattr(module, "LARGE", ROWS)
-    assert module.engine_for(tmp_path / "people.parquet") == "local"
-    assert module.engine_for(people()) == "memory"
+    assert part_requirements.engine_for(tmp_path / "people.parquet") == "memory"
+    monkeypatch.setattr(part_requirements, "LARGE", ROWS)
+    assert part_requirements.engine_for(tmp_path / "people.parquet") == "local"
+    assert part_requirements.engine_for(people()) == "memory"
 
 
 def test_what_a_part_cannot_decide_alone_is_decided_once(tmp_path: Path) -> None:
@@ -341,8 +341,8 @@ def test_a_private_folder_alone_is_not_written_over(tmp_path: Path) -> None:
 
 
 def test_few_quasi_identifiers_make_few_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LEAST", 100)
-    monkeypatch.setattr(module, "LEAST_DIFFERENT", 30)
+    monkeypatch.setattr(part_requirements, "LEAST", 100)
+    monkeypatch.setattr(part_requirements, "LEAST_DIFFERENT", 30)
     made = published(people(), policy_of("anatomy"), tmp_path / "release", part=100)
     assert len(made.manifest.parts) == 2
     assert "Only about 80 quasi-identifiers differ: 2 parts instead of 12." in made.notes

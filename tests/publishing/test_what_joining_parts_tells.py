@@ -17,7 +17,7 @@ import pytest
 
 from pluralis.engines.base import Block
 from pluralis.errors import Infeasible
-from pluralis.publishing.parts import PartPublished, _joined
+from pluralis.publishing.part_blocks import PartPublished, joined_blocks
 
 Rows = tuple[int, ...]
 World = tuple[str, ...]
@@ -56,7 +56,7 @@ def parts(world: World, shard_of: Rows, shards: int) -> list[Rows] | None:
     while waiting:
         finished |= {b: PartPublished(refused="" if releases(world, rows_of(b)) else "too common") for b in waiting}
         try:
-            waiting = _joined(finished)
+            waiting = joined_blocks(finished)
         except Infeasible:
             return None
         for block in waiting:

@@ -67,7 +67,8 @@ def publish(
     """Publish a table under a policy, if the audit of the staged files passes and no attack exceeds a promise."""
     from pluralis.policy.policy import Policy
     from pluralis.publishing.atomic_folders import check_target, require_writable
-    from pluralis.publishing.parts import PART, engine_for, publish_in_parts
+    from pluralis.publishing.part_requirements import PART, engine_for
+    from pluralis.publishing.parts import publish_in_parts
     from pluralis.publishing.pipeline import publish as publish_table
     from pluralis.publishing.republishing import key_for
     from pluralis.randomness import Key

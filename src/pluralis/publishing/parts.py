@@ -14,70 +14,49 @@ What joining tells somebody who knows the method is bounded as for shards in mem
 from __future__ import annotations
 
 import hashlib
-import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
-from math import ceil
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
-import polars as pl
-
-from pluralis.assembling.building import build
 from pluralis.attacks import Result
 from pluralis.auditing import Verdict
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
-from pluralis.engines.base import Block, Engine
+from pluralis.engines.base import Engine
 from pluralis.engines.local import LocalEngine
-from pluralis.engines.routing import Cleaning
 from pluralis.engines.spark import SparkEngine, session
-from pluralis.errors import AuditFailed, Breached, Infeasible, InputError, OutputError, PolicyError
-from pluralis.method import AUTO, method_for
+from pluralis.errors import Infeasible, OutputError
 from pluralis.metrics import Loss
 from pluralis.policy.policy import Policy, as_policy
-from pluralis.progress import stage
 from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
-from pluralis.publishing.pipeline import publication_of
+from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
+from pluralis.publishing.part_requirements import (
+    PART,
+    number_of_shards,
+    of_parts,
+    opened,
+    parquet_files_of,
+    require_apart,
+    require_share,
+    require_sizes,
+)
 from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
-from pluralis.publishing.saving import Format, staged
+from pluralis.publishing.saving import Format
 from pluralis.randomness import Draw, Key, Made
-from pluralis.release.kinds import kind_named
-from pluralis.release.manifest import MANIFEST, README, Manifest
-from pluralis.release.parts import MOST_PARTS, OfAll, Parts, PartsManifest, part_folder, parts_readme
+from pluralis.release.manifest import MANIFEST, README
+from pluralis.release.parts import OfAll, Parts, PartsManifest, part_folder, parts_readme
 from pluralis.release.reading import parts_of
-from pluralis.report.exposure import Exposure
 from pluralis.report.report import render_report
-from pluralis.table.parquet_files import ParquetFile
-from pluralis.table.sources import names_files, open_table, table_files
 
-PART = 250_000  # rows of a part, about
 MOST_NOTES = 20
-LEAST = 10_000  # rows of a part at least; a test key may have less
-LEAST_DIFFERENT = 5_000  # different quasi-identifiers, or people, for each shard
-LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
 SHOWN = (
     "This release is in {parts} parts. Claims are those of all of them; attacks, losses and groups are those of the "
     "first part, which is a sample: a keyed hash decides who is in it."
 )
-
-
-class PartPublished(NamedTuple):
-    """What a worker tells of a part that it wrote, to a folder below the staged one; or why there is none."""
-
-    folder: str = ""
-    manifest: Manifest | None = None
-    sha256: str = ""
-    verdict: Verdict | None = None
-    loss: Loss | None = None
-    attacked: tuple[Result, ...] | None = None
-    exposures: tuple[Exposure, ...] = ()
-    notes: tuple[str, ...] = ()
-    refused: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,15 +185,10 @@ def publish_in_parts(
     (2, True)
     """
     policy = as_policy(policy)
-    _require_apart(policy)
+    require_apart(policy)
     target = Path(folder).absolute()
     _require_free(target)
-    if part < 1 or (workers or 0) < 0:
-        raise InputError(f"There are no parts of {part:,} rows, or no {workers} workers. Take more.")
-    if part < LEAST and not (key is not None and key.is_test):
-        raise InputError(
-            f"Parts of {part:,} rows could tell of single people where they are joined: {LEAST:,} or more."
-        )
+    require_sizes(part, workers, key)
     if key is not None and key.made:
         raise OutputError("Something was published under this key already. Publish the parts under a new one.")
     key = key or Key.new()
@@ -223,16 +197,16 @@ def publish_in_parts(
         public_stage, private_stage, spilled = stages
         working: Engine
         if engine == "spark":
-            files = _parquet(table, policy)
+            files = parquet_files_of(table, policy)
             working = SparkEngine.of_files(end.enter_context(session(spark)), files)
         else:
-            working = LocalEngine(_opened(table, policy, encoding, separator), spilled.folder, workers)
+            working = LocalEngine(opened(table, policy, encoding, separator), spilled.folder, workers)
         cleaning = working.learned(policy)
-        _require_share(cleaning)
-        shards = working.route(cleaning, Draw(key), _number_of_shards(working, cleaning, Draw(key), part))
+        require_share(cleaning)
+        shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
-        asked = _Asked(_of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
-        done = [*_published(working, asked, shards, attacks).values()]
+        asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
+        done = [*published_blocks(working, asked, shards, attacks).values()]
         parts, published = _manifest(public_stage, done, cleaning.notes)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
@@ -268,200 +242,6 @@ def _write_private(to: StagedFolder, policy: Policy, key: Key, published: Publis
     report = _report(policy, published, first)
     lost = {"parts": [loss.to_dict() for loss in published.losses]}
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
-
-
-def _require_share(cleaning: Cleaning) -> None:
-    """Refuse at once a value that is too common in the whole table, however its parts are joined."""
-    policy, every = cleaning.policy, cleaning.rows
-    for name, (text, rows) in cleaning.commonest.items():
-        own = policy.columns[name]
-        as_it_is = own.role == "sensitive" and own.if_missing == "refuse" and own.bin is None and not own.is_banded
-        if as_it_is and rows * policy.l(name) > every and policy.publish.suppress == 0:
-            raise Infeasible(
-                f"{name!r} cannot be {policy.l(name)}-diverse: {text!r} fills {rows:,} of {every:,} rows "
-                f"({rows / every:.1%}). The largest l it allows is {every // rows}; set l: {every // rows} or allow "
-                "suppress."
-            )
-
-
-def _number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) -> int:
-    """How many shards of about `part` rows; fewer where few people, or quasi-identifiers, differ.
-
-    Those who are alike are in one shard. A shard of few who differ would tell of each of them if it is joined.
-    """
-    if ceil(cleaning.rows / part) > MOST_PARTS:
-        raise InputError(f"Parts of {part:,} rows would be more than {MOST_PARTS:,}. Take larger ones: --part-rows.")
-    wanted, different = ceil(cleaning.rows / part), engine.different(cleaning, draw)
-    allowed = max(1, different // (LEAST_DIFFERENT if part >= LEAST else 1))
-    if allowed < wanted:
-        alike = "people" if cleaning.policy.person is not None else "quasi-identifiers"
-        cleaning.notes.append(f"Only about {different:,} {alike} differ: {allowed:,} parts instead of {wanted:,}.")
-    return min(wanted, allowed)
-
-
-def engine_for(table: object) -> Literal["memory", "local"]:
-    """How a table is published where nobody says: in parts, if it is Parquet of LARGE rows or more."""
-    if names_files(table):
-        files = table_files(table)
-        if files[0].name.lower().endswith(".parquet"):
-            return "local" if ParquetFile(files, whole=False).height >= LARGE else "memory"
-    return "memory"
-
-
-def _require_apart(policy: Policy) -> None:
-    """Refuse what is decided with all rows at once."""
-    whole = {
-        "method: auto": policy.publish.method == AUTO,
-        "gain and t": any(own.gain is not None or own.t is not None for own in policy.columns.values()),
-        "at_most": any(own.at_most for own in policy.columns.values()),
-        "rare values": any(own.rare is not None for own in policy.columns.values()),
-        "bins: {quantiles: …}": any(own.bins is not None for own in policy.columns.values()),
-        "rules": bool(policy.rules),
-    }
-    for name in (name for name, asked in whole.items() if asked):
-        raise PolicyError(
-            f"{name} of a policy needs all rows at once, and a release in parts has them part by part. Publish with "
-            "--engine memory, or leave it out."
-        )
-    if kind_named(method_for(policy).kind).has_subtables:
-        raise PolicyError(
-            f"{policy.publish.method} decides its tables from all rows at once, and parts would have different ones. "
-            "Publish with --engine memory, or use method: decomposition or msb."
-        )
-
-
-def _parquet(table: object, policy: Policy) -> list[Path]:
-    """The Parquet files of a table."""
-    files = table_files(table) if names_files(table) else []
-    if not files or not files[0].name.lower().endswith(".parquet"):
-        raise InputError("Spark reads Parquet. Write the table as Parquet first, or publish with --engine local.")
-    policy.require_decided()
-    policy.check_columns(ParquetFile(files, whole=False).columns)
-    return files
-
-
-def _opened(table: object, policy: Policy, encoding: str, separator: str | None) -> pl.DataFrame | ParquetFile:
-    if names_files(table):
-        files = table_files(table)
-        if files[0].name.lower().endswith(".parquet"):
-            source: pl.DataFrame | ParquetFile = ParquetFile(files, whole=False)
-            policy.require_decided()
-            policy.check_columns(source.columns)
-            if not source.height:
-                raise InputError("The table has no rows. There is nothing to publish.")
-            return source
-    source = open_table(table, encoding=encoding, separator=separator)
-    policy.require_decided()
-    policy.check_columns(source.columns)
-    return source
-
-
-def _of_parts(policy: Policy, cleaning: Cleaning) -> Policy:
-    """The policy of a part, in which columns that are never published are no more."""
-    kept = {name: own for name, own in policy.attributes.items() if name in cleaning.columns}
-    policy = policy.model_copy(update={"attributes": kept})
-    open_choice = getattr(method_for(policy), "sensitive_table", None) == "auto"  # which each part would take alone
-    return policy.override(options={"sensitive_table": "marginals"}) if open_choice else policy
-
-
-# parts ------------------------------------------------------------------------------------------------------------
-
-
-class _Asked(NamedTuple):
-    """What every worker is told."""
-
-    policy: Policy
-    key: Key
-    format: Format
-    allow_test: bool
-    folder: Path
-    decimals: tuple[str, ...]
-
-
-def publish_rows(asked: _Asked, block: Block, rows: pl.DataFrame) -> PartPublished:
-    """Build the rows of a block as a release of its own, write it and audit what was written."""
-    name = f"part {block.first} to {block.last}/"
-    gaps = [one for one in asked.policy.sensitive if rows[one].null_count() == rows.height]
-    if gaps:
-        return PartPublished(refused=f"{gaps[0]!r} is missing in every row of a part. There is nothing to publish.")
-    try:
-        made = build(rows, asked.policy, asked.key, part=name, decimals=asked.decimals)
-    except Infeasible as refusal:
-        return PartPublished(refused=str(refusal))
-    publication = publication_of(made, asked.policy, attacks=block.sample)
-    try:
-        folder = StagedFolder(asked.folder / f"block-{block.first:05}-{secrets.token_hex(8)}", 0o755)
-        manifest, verdict = staged(publication, folder, asked.format, asked.allow_test)
-        folder.sync()
-    except AuditFailed as failed:
-        return PartPublished(verdict=failed.verdict)
-    except Breached:
-        return PartPublished(attacked=publication.attacked)
-    except OSError as error:
-        raise OutputError(f"Nothing was written: {error.strerror or error}.") from error
-    return PartPublished(
-        folder.folder.name,
-        manifest,
-        hashlib.sha256(manifest.to_json().encode()).hexdigest(),
-        verdict,
-        publication.loss,
-        publication.attacked,
-        publication.exposures,
-        publication.notes,
-    )
-
-
-def _published(engine: Engine, asked: _Asked, shards: Mapping[int, int], sample: bool) -> dict[Block, PartPublished]:
-    """Every block with what was published of it, in order; blocks that cannot be are joined with the next ones."""
-    waiting = [Block(i, i + 1, shards[i]) for i in sorted(shards)]
-    waiting[0] = waiting[0]._replace(sample=sample)
-    finished: dict[Block, PartPublished] = {}
-    total = sum(block.rows for block in waiting)
-    while waiting:
-        with stage(f"publishing {len(waiting):,} parts") as done:
-            for i, result in engine.each(waiting, partial(publish_rows, asked)):
-                finished[waiting[i]] = _passed(result)
-                done(sum(block.rows for block in finished) / total)
-        waiting = _joined(finished)
-        for block in waiting:
-            for own in [one for one in finished if block.first <= one.first < block.last]:
-                del finished[own]
-    return dict(sorted(finished.items()))
-
-
-def _passed(part: PartPublished) -> PartPublished:
-    """A part that passed the audit and the attacks, or that was refused before; AuditFailed or Breached else."""
-    if part.verdict is not None and not part.verdict.holds:
-        raise AuditFailed(part.verdict)
-    if not part.folder and part.attacked is not None:
-        raise Breached([result for result in part.attacked if result.breach])
-    return part
-
-
-def _joined(finished: Mapping[Block, PartPublished]) -> list[Block]:
-    """Blocks to try next: each that was refused with the next one, or the last with the one before.
-
-    Blocks that were refused one after the other are joined in pairs.
-    """
-    blocks = sorted(finished)
-    again: list[Block] = []
-    i = 0
-    while i < len(blocks):
-        if not finished[blocks[i]].refused:
-            i += 1
-            continue
-        if i + 1 < len(blocks):
-            again.append(blocks[i].joined(blocks[i + 1]))
-            i += 2
-        elif again and again[-1].last == blocks[i].first:
-            again[-1] = again[-1].joined(blocks[i])
-            i += 1
-        elif i:
-            again.append(blocks[i - 1].joined(blocks[i]))
-            i += 1
-        else:
-            raise Infeasible(*finished[blocks[0]].refused.split("\n"))
-    return again
 
 
 def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]) -> tuple[Parts, PublishedParts]:

@@ -1,0 +1,140 @@
+"""The parts of a release: each block of shards is built, written and audited by itself, or joined with the next."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from pluralis.assembling.building import build
+from pluralis.attacks import Result
+from pluralis.auditing import Verdict
+from pluralis.engines.base import Block, Engine
+from pluralis.errors import AuditFailed, Breached, Infeasible, OutputError
+from pluralis.metrics import Loss
+from pluralis.policy.policy import Policy
+from pluralis.progress import stage
+from pluralis.publishing.atomic_folders import StagedFolder
+from pluralis.publishing.pipeline import publication_of
+from pluralis.publishing.saving import Format, staged
+from pluralis.randomness import Key
+from pluralis.release.manifest import Manifest
+from pluralis.report.exposure import Exposure
+
+
+class PartPublished(NamedTuple):
+    """What a worker tells of a part that it wrote, to a folder below the staged one; or why there is none."""
+
+    folder: str = ""
+    manifest: Manifest | None = None
+    sha256: str = ""
+    verdict: Verdict | None = None
+    loss: Loss | None = None
+    attacked: tuple[Result, ...] | None = None
+    exposures: tuple[Exposure, ...] = ()
+    notes: tuple[str, ...] = ()
+    refused: str = ""
+
+
+class Asked(NamedTuple):
+    """What every worker is told."""
+
+    policy: Policy
+    key: Key
+    format: Format
+    allow_test: bool
+    folder: Path
+    decimals: tuple[str, ...]
+
+
+def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublished:
+    """Build the rows of a block as a release of its own, write it and audit what was written."""
+    name = f"part {block.first} to {block.last}/"
+    gaps = [one for one in asked.policy.sensitive if rows[one].null_count() == rows.height]
+    if gaps:
+        return PartPublished(refused=f"{gaps[0]!r} is missing in every row of a part. There is nothing to publish.")
+    try:
+        made = build(rows, asked.policy, asked.key, part=name, decimals=asked.decimals)
+    except Infeasible as refusal:
+        return PartPublished(refused=str(refusal))
+    publication = publication_of(made, asked.policy, attacks=block.sample)
+    try:
+        folder = StagedFolder(asked.folder / f"block-{block.first:05}-{secrets.token_hex(8)}", 0o755)
+        manifest, verdict = staged(publication, folder, asked.format, asked.allow_test)
+        folder.sync()
+    except AuditFailed as failed:
+        return PartPublished(verdict=failed.verdict)
+    except Breached:
+        return PartPublished(attacked=publication.attacked)
+    except OSError as error:
+        raise OutputError(f"Nothing was written: {error.strerror or error}.") from error
+    return PartPublished(
+        folder.folder.name,
+        manifest,
+        hashlib.sha256(manifest.to_json().encode()).hexdigest(),
+        verdict,
+        publication.loss,
+        publication.attacked,
+        publication.exposures,
+        publication.notes,
+    )
+
+
+def published_blocks(
+    engine: Engine, asked: Asked, shards: Mapping[int, int], sample: bool
+) -> dict[Block, PartPublished]:
+    """Every block with what was published of it, in order; blocks that cannot be are joined with the next ones."""
+    waiting = [Block(i, i + 1, shards[i]) for i in sorted(shards)]
+    waiting[0] = waiting[0]._replace(sample=sample)
+    finished: dict[Block, PartPublished] = {}
+    total = sum(block.rows for block in waiting)
+    while waiting:
+        with stage(f"publishing {len(waiting):,} parts") as done:
+            for i, result in engine.each(waiting, partial(publish_rows, asked)):
+                finished[waiting[i]] = _passed(result)
+                done(sum(block.rows for block in finished) / total)
+        waiting = joined_blocks(finished)
+        for block in waiting:
+            for own in [one for one in finished if block.first <= one.first < block.last]:
+                del finished[own]
+    return dict(sorted(finished.items()))
+
+
+def _passed(part: PartPublished) -> PartPublished:
+    """A part that passed the audit and the attacks, or that was refused before; AuditFailed or Breached else."""
+    if part.verdict is not None and not part.verdict.holds:
+        raise AuditFailed(part.verdict)
+    if not part.folder and part.attacked is not None:
+        raise Breached([result for result in part.attacked if result.breach])
+    return part
+
+
+def joined_blocks(finished: Mapping[Block, PartPublished]) -> list[Block]:
+    """Blocks to try next: each that was refused with the next one, or the last with the one before.
+
+    Blocks that were refused one after the other are joined in pairs.
+    """
+    blocks = sorted(finished)
+    again: list[Block] = []
+    i = 0
+    while i < len(blocks):
+        if not finished[blocks[i]].refused:
+            i += 1
+            continue
+        if i + 1 < len(blocks):
+            again.append(blocks[i].joined(blocks[i + 1]))
+            i += 2
+        elif again and again[-1].last == blocks[i].first:
+            again[-1] = again[-1].joined(blocks[i])
+            i += 1
+        elif i:
+            again.append(blocks[i - 1].joined(blocks[i]))
+            i += 1
+        else:
+            raise Infeasible(*finished[blocks[0]].refused.split("\n"))
+    return again

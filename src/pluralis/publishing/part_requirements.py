@@ -1,0 +1,129 @@
+"""What can be published in parts: which tables and policies, in how many shards; all else is refused at once."""
+
+from __future__ import annotations
+
+from math import ceil
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from pluralis.engines.base import Engine
+from pluralis.engines.routing import Cleaning
+from pluralis.errors import Infeasible, InputError, PolicyError
+from pluralis.method import AUTO, method_for
+from pluralis.policy.policy import Policy
+from pluralis.randomness import Draw, Key
+from pluralis.release.kinds import kind_named
+from pluralis.release.parts import MOST_PARTS
+from pluralis.table.parquet_files import ParquetFile
+from pluralis.table.sources import names_files, open_table, table_files
+
+PART = 250_000  # rows of a part, about
+LEAST = 10_000  # rows of a part at least; a test key may have less
+LEAST_DIFFERENT = 5_000  # different quasi-identifiers, or people, for each shard
+LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
+
+
+def engine_for(table: object) -> Literal["memory", "local"]:
+    """How a table is published where nobody says: in parts, if it is Parquet of LARGE rows or more."""
+    if names_files(table):
+        files = table_files(table)
+        if files[0].name.lower().endswith(".parquet"):
+            return "local" if ParquetFile(files, whole=False).height >= LARGE else "memory"
+    return "memory"
+
+
+def require_sizes(part: int, workers: int | None, key: Key | None) -> None:
+    """Refuse parts that are so small that they tell of single people where they are joined, and impossible numbers."""
+    if part < 1 or (workers or 0) < 0:
+        raise InputError(f"There are no parts of {part:,} rows, or no {workers} workers. Take more.")
+    if part < LEAST and not (key is not None and key.is_test):
+        raise InputError(
+            f"Parts of {part:,} rows could tell of single people where they are joined: {LEAST:,} or more."
+        )
+
+
+def require_apart(policy: Policy) -> None:
+    """Refuse what is decided with all rows at once."""
+    whole = {
+        "method: auto": policy.publish.method == AUTO,
+        "gain and t": any(own.gain is not None or own.t is not None for own in policy.columns.values()),
+        "at_most": any(own.at_most for own in policy.columns.values()),
+        "rare values": any(own.rare is not None for own in policy.columns.values()),
+        "bins: {quantiles: …}": any(own.bins is not None for own in policy.columns.values()),
+        "rules": bool(policy.rules),
+    }
+    for name in (name for name, asked in whole.items() if asked):
+        raise PolicyError(
+            f"{name} of a policy needs all rows at once, and a release in parts has them part by part. Publish with "
+            "--engine memory, or leave it out."
+        )
+    if kind_named(method_for(policy).kind).has_subtables:
+        raise PolicyError(
+            f"{policy.publish.method} decides its tables from all rows at once, and parts would have different ones. "
+            "Publish with --engine memory, or use method: decomposition or msb."
+        )
+
+
+def require_share(cleaning: Cleaning) -> None:
+    """Refuse at once a value that is too common in the whole table, however its parts are joined."""
+    policy, every = cleaning.policy, cleaning.rows
+    for name, (text, rows) in cleaning.commonest.items():
+        own = policy.columns[name]
+        as_it_is = own.role == "sensitive" and own.if_missing == "refuse" and own.bin is None and not own.is_banded
+        if as_it_is and rows * policy.l(name) > every and policy.publish.suppress == 0:
+            raise Infeasible(
+                f"{name!r} cannot be {policy.l(name)}-diverse: {text!r} fills {rows:,} of {every:,} rows "
+                f"({rows / every:.1%}). The largest l it allows is {every // rows}; set l: {every // rows} or allow "
+                "suppress."
+            )
+
+
+def number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) -> int:
+    """How many shards of about `part` rows; fewer where few people, or quasi-identifiers, differ.
+
+    Those who are alike are in one shard. A shard of few who differ would tell of each of them if it is joined.
+    """
+    if ceil(cleaning.rows / part) > MOST_PARTS:
+        raise InputError(f"Parts of {part:,} rows would be more than {MOST_PARTS:,}. Take larger ones: --part-rows.")
+    wanted, different = ceil(cleaning.rows / part), engine.different(cleaning, draw)
+    allowed = max(1, different // (LEAST_DIFFERENT if part >= LEAST else 1))
+    if allowed < wanted:
+        alike = "people" if cleaning.policy.person is not None else "quasi-identifiers"
+        cleaning.notes.append(f"Only about {different:,} {alike} differ: {allowed:,} parts instead of {wanted:,}.")
+    return min(wanted, allowed)
+
+
+def parquet_files_of(table: object, policy: Policy) -> list[Path]:
+    """The Parquet files of a table."""
+    files = table_files(table) if names_files(table) else []
+    if not files or not files[0].name.lower().endswith(".parquet"):
+        raise InputError("Spark reads Parquet. Write the table as Parquet first, or publish with --engine local.")
+    policy.require_decided()
+    policy.check_columns(ParquetFile(files, whole=False).columns)
+    return files
+
+
+def opened(table: object, policy: Policy, encoding: str, separator: str | None) -> pl.DataFrame | ParquetFile:
+    if names_files(table):
+        files = table_files(table)
+        if files[0].name.lower().endswith(".parquet"):
+            source: pl.DataFrame | ParquetFile = ParquetFile(files, whole=False)
+            policy.require_decided()
+            policy.check_columns(source.columns)
+            if not source.height:
+                raise InputError("The table has no rows. There is nothing to publish.")
+            return source
+    source = open_table(table, encoding=encoding, separator=separator)
+    policy.require_decided()
+    policy.check_columns(source.columns)
+    return source
+
+
+def of_parts(policy: Policy, cleaning: Cleaning) -> Policy:
+    """The policy of a part, in which columns that are never published are no more."""
+    kept = {name: own for name, own in policy.attributes.items() if name in cleaning.columns}
+    policy = policy.model_copy(update={"attributes": kept})
+    open_choice = getattr(method_for(policy), "sensitive_table", None) == "auto"  # which each part would take alone
+    return policy.override(options={"sensitive_table": "marginals"}) if open_choice else policy
