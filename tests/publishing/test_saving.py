@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -230,12 +231,9 @@ def test_really_killed(tmp_path: Path, event: int) -> None:
 
 
 _DYING_WHILE_REPLACING = """
-import os, shutil, signal, sys
+import os, pickle, shutil, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from pluralis.method import methods
-from pluralis.publishing.pipeline import publish
-methods()  # what is imported before the fork is imported once
+import pluralis.auditing.kinds.generalized, pluralis.publishing.saving  # once, before the forks
 STEPS = ("os.mkdir", "fcntl.flock", "os.chmod", "ctypes.dlsym", "os.rename", "os.remove", "os.rmdir")
 places, left, status = Path(sys.argv[1]), 0, -1
 while status:
@@ -243,8 +241,7 @@ while status:
     place = shutil.copytree(places / "before", places / str(left))
     child = os.fork()
     if not child:
-        from support.sample_tables import KEY, PATIENTS, patients_policy
-        release = publish(PATIENTS, patients_policy(method="mondrian", republish="independent"), key=KEY, attacks=False)
+        release = pickle.loads(Path(sys.argv[2]).read_bytes())
         def hook(event, args):
             global left
             if event in STEPS:
@@ -265,11 +262,11 @@ def test_really_killed_at_any_step_of_a_replacement(
     """A process dies before its first step, the next before its second, until one comes through."""
     (tmp_path / "before").mkdir()
     publication.save(tmp_path / "before" / "release")
-    ran = subprocess.run(
-        [sys.executable, "-c", _DYING_WHILE_REPLACING, str(tmp_path), str(Path(__file__).parents[1])],
-        capture_output=True,
-    )
+    (place := tmp_path / "another").write_bytes(pickle.dumps(another))
+    command = [sys.executable, "-c", _DYING_WHILE_REPLACING, str(tmp_path), str(place)]
+    ran = subprocess.run(command, capture_output=True)
     assert ran.returncode == 0, ran.stderr.decode()
+    place.unlink()
     old = _matched(tmp_path / "before")
     places = sorted((p for p in tmp_path.iterdir() if p.name != "before"), key=lambda place: int(place.name))
     seen_after = [_matched(place) for place in places]

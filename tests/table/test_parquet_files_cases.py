@@ -127,7 +127,8 @@ import hashlib, io, sys
 import numpy as np, polars as pl
 from pluralis.table.parquet_files import write_parquet_bytes, written_again
 digits = np.random.default_rng(1).integers(0, 10, (300_000, 5)) + 10 * np.arange(5)
-sets = pl.Series("s", digits.tolist()).cast(pl.List(pl.String)).cast(pl.List(pl.Enum([str(i) for i in range(50)])))
+sets = pl.Series("s", digits, pl.Array(pl.Int64, 5)).arr.to_list().cast(pl.List(pl.String))
+sets = sets.cast(pl.List(pl.Enum([str(i) for i in range(50)])))
 data = write_parquet_bytes(pl.DataFrame({"age": digits[:, 0], "s": sets}))
 same = written_again(data, pl.read_parquet(io.BytesIO(data))) == data
 print(pl.thread_pool_size(), hashlib.sha256(data).hexdigest(), same)
