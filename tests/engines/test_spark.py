@@ -12,7 +12,7 @@ import pytest
 
 import pluralis as pls
 from pluralis.engines.spark import _quoted, session
-from pluralis.errors import InputError, MissingExtra, OutputError
+from pluralis.errors import InputError, MissingExtra
 from pluralis.publishing.parts import publish_in_parts
 
 HERE = importlib.util.find_spec("pyspark") is not None
@@ -60,7 +60,7 @@ def test_the_same_bytes_as_on_one_machine(method: str, person: str | None, tmp_p
 def test_an_error_of_a_worker_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     table = people().with_columns(age=pl.when(pl.int_range(pl.len()) == 7).then(float("inf")).otherwise("age"))
     table.write_parquet(tmp_path / "people.parquet")
-    with pytest.raises(OutputError, match="infinite value"):
+    with pytest.raises(InputError, match="infinite value"):
         publish(tmp_path / "people.parquet", tmp_path / "release", "anatomy", engine="spark", spark="local[1]")
     assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import ceil
-from pathlib import Path
 from typing import Literal
 
 import polars as pl
@@ -95,14 +94,15 @@ def number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) 
     return min(wanted, allowed)
 
 
-def parquet_files_of(table: object, policy: Policy) -> list[Path]:
-    """The Parquet files of a table."""
+def parquet_of(table: object, policy: Policy) -> ParquetFile:
+    """A table of Parquet files, of which nothing is read yet."""
     files = table_files(table) if names_files(table) else []
     if not files or not files[0].name.lower().endswith(".parquet"):
         raise InputError("Spark reads Parquet. Write the table as Parquet first, or publish with --engine local.")
     policy.require_decided()
-    policy.check_columns(ParquetFile(files, whole=False).columns)
-    return files
+    source = ParquetFile(files, whole=False)
+    policy.check_columns(source.columns)
+    return source
 
 
 def opened(table: object, policy: Policy, encoding: str, separator: str | None) -> pl.DataFrame | ParquetFile:

@@ -30,34 +30,36 @@ class ParquetFile:
     """
 
     def __init__(self, paths: Path | Sequence[Path], only: Wanted = None, *, whole: bool = True) -> None:
-        self._paths = [paths] if isinstance(paths, Path) else list(paths)
+        self.paths = [paths] if isinstance(paths, Path) else list(paths)
         self._states, self._heights = list[tuple[int, ...]](), list[int]()
-        schema: dict[str, pl.DataType] = {}
-        for path in self._paths:
+        self.schema: dict[str, pl.DataType] = {}
+        for path in self.paths:
             with self._reading(path), path.open("rb") as file:
                 self._states.append(_state(os.fstat(file.fileno())))
                 own = dict(pl.read_parquet_schema(file))
                 file.seek(0)
                 self._heights.append(int(pl.scan_parquet(file).select(pl.len()).collect().item()))
             check_names(list(own), path.name)
-            schema = schema or own
-            require_same_columns(self._paths[0].name, list(schema), path.name, list(own))
+            self.schema = self.schema or own
+            require_same_columns(self.paths[0].name, list(self.schema), path.name, list(own))
             for name, kind in own.items():
-                if kind != schema[name]:
-                    first = self._paths[0].name
+                if kind != self.schema[name]:
+                    first = self.paths[0].name
                     raise InputError(
-                        f"{name!r} is {schema[name]} in {first} and {kind} in {path.name}. Write one type."
+                        f"{name!r} is {self.schema[name]} in {first} and {kind} in {path.name}. Write one type."
                     )
         self.height = sum(self._heights)
-        self._name = self._paths[0].name
-        if len(self._paths) > 1:
-            self._name += f" and {len(self._paths) - 1:,} other file{'s' * (len(self._paths) > 2)}"
+        self._name = self.paths[0].name
+        if len(self.paths) > 1:
+            self._name += f" and {len(self.paths) - 1:,} other file{'s' * (len(self.paths) > 2)}"
         check_rows(self._name, self.height)
-        self.columns = kept(list(schema), only)
+        self.columns = kept(list(self.schema), only)
         if not whole:
             return
         # polars counts text that is null as nothing; a view of a string takes 16 bytes
-        row_bytes = sum(pl.Series([None] * 8, dtype=schema[name]).estimated_size() / 8 or 16 for name in self.columns)
+        row_bytes = sum(
+            pl.Series([None] * 8, dtype=self.schema[name]).estimated_size() / 8 or 16 for name in self.columns
+        )
         size = f"{self._name} ({self.height:,} rows, {len(self.columns):,} columns)"
         check_memory(size, int(self.height * row_bytes))
 
@@ -68,14 +70,14 @@ class ParquetFile:
         """Some columns as a frame."""
         with stage(f"reading {self._name}") as done:
             frames = []
-            for i, path in enumerate(self._paths):
+            for i, path in enumerate(self.paths):
                 frames.append(self._read_one(i, path, names))
-                done((i + 1) / len(self._paths))
+                done((i + 1) / len(self.paths))
         return pl.concat(frames, rechunk=True) if len(frames) > 1 else frames[0]
 
     def chunks(self, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
         """Some columns, so many rows at a time."""
-        for i, path in enumerate(self._paths):
+        for i, path in enumerate(self.paths):
             for first in range(0, self._heights[i], rows):
                 with self._reading(path):
                     some = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names).slice(first, rows)
