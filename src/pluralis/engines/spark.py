@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 HERE = "local[*]"
 CONNECT = "sc://"
 PYTHON = "PYSPARK_PYTHON"
-ANY_SESSION = {"spark.sql.caseSensitive": "true"}  # as names of columns are everywhere else
 OWN_CLUSTER = {
     **{f"spark.executorEnv.{name}": "1" for name in ONE_CORE},  # a task has one core
     "spark.log.level": "ERROR",
@@ -81,7 +80,7 @@ def session(url: str | None) -> Iterator[SparkSession]:
         if url is None and (open_one := SparkSession.getActiveSession()) is not None:
             yield open_one
             return
-        spark = _started(SparkSession.builder.appName("pluralis").config(map=ANY_SESSION), url or HERE)
+        spark = _started(SparkSession.builder.appName("pluralis"), url or HERE)
         try:
             yield spark
         finally:
