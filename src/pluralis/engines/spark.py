@@ -97,7 +97,7 @@ class SparkEngine:
         facts: list[Facts] = [pickle.loads(bytes(row.facts)) for row in rows]
         return cleaning_of(reduce(Facts.and_of, facts), policy)
 
-    def different(self, cleaning: Cleaning, draw: Draw) -> int:
+    def different(self, cleaning: Cleaning, draw: Draw, enough: int) -> int:  # noqa: ARG002
         shown = self.frame.select(*map(_quoted, cleaning.columns))
         with stage("counting who differs"), _telling():
             rows = shown.mapInArrow(partial(_sketched, cleaning, draw), "sketch binary").collect()
