@@ -39,7 +39,7 @@ QUASI: dict[str, Any] = {
 }  # fmt: skip
 ILL = {"diagnosis": {"role": "sensitive", "l": 5}}
 PLAIN: dict[str, Any] = {"nights": {"role": "plain", "type": "number"}, "charges": {"role": "plain", "type": "number"}}
-PAID = {"nights": PLAIN["nights"], "charges": {"role": "sensitive", "l": 5, "type": "number", "breaks":
+PAID = {"nights": PLAIN["nights"], "charges": {"role": "sensitive", "l": 3, "type": "number", "breaks":
         [500, 1000, 2000, 3000, 5000, 7500, 10000, 15000, 25000, 50000]}}  # fmt: skip
 METHODS: dict[str, dict[str, Any]] = {
     "anatomy": QUASI | PLAIN | ILL,
