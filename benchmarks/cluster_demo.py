@@ -1,8 +1,8 @@
 """A release in parts from a cluster of Spark on this machine: `make cluster-demo`.
 
 A master and two workers of one core each are started, which nobody else reaches; a table is drawn from a seed,
-published and audited, and the cluster is ended. `--engine` measures other ones on the same table; each says what it took
-as one line of JSON.
+published and audited, and the cluster is ended. `--engine` measures other ones on the same table; each says what it
+took as one line of JSON.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -170,7 +170,7 @@ def _awaited(process: subprocess.Popen[bytes], log: Path, ready: re.Pattern[str]
         if process.poll() is not None:
             break
         time.sleep(0.1)
-    raise RuntimeError(f"{' '.join(process.args[:2])} did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    raise RuntimeError(f"{log.stem} did not start:\n{log.read_text(errors='replace')[-2000:]}")
 
 
 def _children(process: int) -> list[int]:

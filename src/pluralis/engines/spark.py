@@ -24,7 +24,7 @@ import polars as pl
 
 from pluralis.engines.base import Block, Result
 from pluralis.engines.process_pool import ONE_CORE
-from pluralis.engines.routing import Cleaning, Facts, Sketch, cleaning_of, published_columns
+from pluralis.engines.routing import Cleaning, Facts, Sketch, all_facts, cleaning_of, published_columns
 from pluralis.engines.spark_tasks import (
     PACKETS,
     RESULTS,
@@ -132,7 +132,7 @@ class SparkEngine:
                 )
 
     def learned(self, policy: Policy) -> Cleaning:
-        every = self._told(published_columns(policy), partial(facts, policy), "learning the values")
+        every: list[Facts] = self._told(published_columns(policy), partial(facts, policy), "learning the values")
         rows = sum(own.rows for own in every)
         if rows != self.table.height:
             raise InputError(
@@ -140,9 +140,9 @@ class SparkEngine:
             )
         if not rows:
             raise InputError("The table has no rows. There is nothing to publish.")
-        return cleaning_of(reduce(Facts.and_of, every), policy)
+        return cleaning_of(all_facts(every), policy)
 
-    def different(self, cleaning: Cleaning, draw: Draw) -> int:
+    def different(self, cleaning: Cleaning, draw: Draw, enough: int) -> int:  # noqa: ARG002
         sketches: list[Sketch] = self._told(cleaning.columns, partial(sketch, cleaning, draw), "counting who differs")
         return reduce(Sketch.and_of, sketches).different
 

@@ -10,14 +10,15 @@ import io
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from pluralis import __version__
 from pluralis.engines.base import Block
-from pluralis.engines.routing import CHUNK, Cleaning, Facts, Router, Sketch, by_shard, in_texts
+from pluralis.engines.routing import CHUNK, Cleaning, Facts, Router, Sketch, all_facts, by_shard, in_texts
 from pluralis.errors import InputError, OutputError, PluralisError
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 Kinds = Mapping[str, pl.DataType]
 Chunks = Iterator[pl.DataFrame]
-Known = TypeVar("Known")
 
 PACKETS = "block int, rows long, packet binary"
 RESULTS = "block int, result binary"
@@ -77,13 +77,15 @@ def told(versions: Versions, kinds: Kinds, call: Callable[[Chunks], object], bat
 
 def facts(policy: Policy, chunks: Chunks) -> Facts | None:
     """What is known of the rows of a partition."""
-    return _all((Facts.of_rows(chunk, policy) for chunk in chunks), Facts.and_of)
+    if (first := next(chunks, None)) is None:
+        return None
+    return all_facts(Facts.of_rows(chunk, policy) for chunk in chain((first,), chunks))
 
 
-def sketch(cleaning: Cleaning, draw: Draw, chunks: Chunks) -> Sketch | None:
+def sketch(cleaning: Cleaning, draw: Draw, chunks: Chunks) -> Sketch:
     """What the words of a partition tell of how many differ."""
     router = Router.of_all(cleaning, draw)
-    return _all((router.sketch(chunk) for chunk in chunks), Sketch.and_of)
+    return reduce(Sketch.and_of, map(router.sketch, chunks), Sketch.of_none())
 
 
 def rows_of_shards(cleaning: Cleaning, draw: Draw, shards: int, chunks: Chunks) -> dict[int, int]:
@@ -195,8 +197,3 @@ def _require_same(versions: Versions) -> None:
             raise OutputError(
                 f"The executors have {package} {here}, and whoever publishes has {there}. Install one version."
             )
-
-
-def _all(results: Iterator[Known], and_of: Callable[[Known, Known], Known]) -> Known | None:
-    first = next(results, None)
-    return None if first is None else reduce(and_of, results, first)

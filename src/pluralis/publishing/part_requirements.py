@@ -86,8 +86,9 @@ def number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) 
     """
     if ceil(cleaning.rows / part) > MOST_PARTS:
         raise InputError(f"Parts of {part:,} rows would be more than {MOST_PARTS:,}. Take larger ones: --part-rows.")
-    wanted, different = ceil(cleaning.rows / part), engine.different(cleaning, draw)
-    allowed = max(1, different // (LEAST_DIFFERENT if part >= LEAST else 1))
+    wanted, each = ceil(cleaning.rows / part), LEAST_DIFFERENT if part >= LEAST else 1
+    different = engine.different(cleaning, draw, wanted * each)
+    allowed = max(1, different // each)
     if allowed < wanted:
         alike = "people" if cleaning.policy.person is not None else "quasi-identifiers"
         cleaning.notes.append(f"Only about {different:,} {alike} differ: {allowed:,} parts instead of {wanted:,}.")

@@ -25,7 +25,7 @@ from pluralis.auditing import Verdict, audit
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
 from pluralis.engines.base import Engine
-from pluralis.engines.local import LocalEngine
+from pluralis.engines.local import local_engine
 from pluralis.engines.spark import SparkEngine, session
 from pluralis.errors import AuditFailed, Infeasible, OutputError
 from pluralis.metrics import Loss
@@ -196,10 +196,11 @@ def publish_in_parts(
         public_stage, private_stage, spilled = stages
         working: Engine
         if engine == "spark":
-            source = parquet_of(table, policy)
-            working = SparkEngine(end.enter_context(session(spark)), source)
+            files = parquet_of(table, policy)
+            working = SparkEngine(end.enter_context(session(spark)), files)
         else:
-            working = LocalEngine(opened(table, policy, encoding, separator), spilled.folder, workers)
+            source = opened(table, policy, encoding, separator)
+            working = end.enter_context(local_engine(source, spilled.folder, workers))
         cleaning = working.learned(policy)
         require_share(cleaning)
         shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -19,6 +19,14 @@ from pluralis.threads import in_threads
 
 ROW_GROUP = 1 << 17  # rows, at most
 COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
+
+
+class Piece(NamedTuple):
+    """Some rows of one of several files."""
+
+    file: int
+    first: int
+    rows: int
 
 
 class ParquetFile:
@@ -75,15 +83,26 @@ class ParquetFile:
                 done((i + 1) / len(self.paths))
         return pl.concat(frames, rechunk=True) if len(frames) > 1 else frames[0]
 
-    def chunks(self, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
-        """Some columns, so many rows at a time."""
-        for i, path in enumerate(self.paths):
-            for first in range(0, self._heights[i], rows):
-                with self._reading(path):
-                    some = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names).slice(first, rows)
-                    frame = some.collect()
-                self._require_unchanged(i, path)
-                yield frame.with_columns(clear_sorted_flag(column) for column in frame)
+    def pieces(self, rows: int) -> list[Piece]:
+        """The whole table in runs of at most so many rows."""
+        return [
+            Piece(i, first, min(rows, height - first))
+            for i, height in enumerate(self._heights)
+            for first in range(0, height, rows)
+        ]
+
+    def chunks(self, piece: Piece, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        """Some columns of a piece, so many rows at a time."""
+        path = self.paths[piece.file]
+        for first in range(piece.first, piece.first + piece.rows, rows):
+            size = min(rows, piece.first + piece.rows - first)
+            with self._reading(path):
+                some = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names).slice(first, size)
+                frame = some.collect()
+            self._require_unchanged(piece.file, path)
+            if frame.height != size:
+                raise InputError(f"{path.name} holds fewer rows than it declares: damaged. Get it again.")
+            yield frame.with_columns(clear_sorted_flag(column) for column in frame)
 
     def _require_unchanged(self, i: int, path: Path) -> None:
         with self._reading(path):
