@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.clusters import connect_server, sail_server, session_of, shuffled_bytes, standalone_cluster
+from benchmarks.clusters import connect_server, cpu_seconds, sail_server, session_of, shuffled_bytes, standalone_cluster
 from benchmarks.scale import METHODS, WORK, policy_of, write_table
 
 ENGINES = ("local", "local[2]", "standalone", "connect", "sail")
@@ -54,18 +55,18 @@ def measure(engine: str, method: str, rows: int, folder: Path, memory: str, part
     release = folder / "release"
     where: Literal["local", "spark"] = "local" if engine == "local" else "spark"
     with started(engine, folder, memory) as (url, spark):
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), cpu_seconds(os.getpid())
         made = publish_in_parts(
             sorted(table.glob("*.parquet")), pls.Policy.from_dict(policy_of(method)), release, part=part, engine=where,
             spark=url, attacks=False,
         )  # fmt: skip
-        wall = time.perf_counter() - begin
+        wall, cpu = time.perf_counter() - begin, cpu_seconds(os.getpid()) - before
         shuffled = shuffled_bytes(spark) if spark is not None else None
     begin = time.perf_counter()
     assert pls.audit(release).holds
     return {
         "engine": engine, "method": method, "rows": rows, "parts": len(made.manifest.parts), "wall": round(wall, 1),
-        "audit": round(time.perf_counter() - begin, 1),
+        "cpu": round(cpu, 1),         "audit": round(time.perf_counter() - begin, 1),
         "shuffle_mib": None if shuffled is None else round(shuffled / 2**20, 1),
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def connect_server(folder: Path, master: str = "local[2]", settings: Mapping[str
 @contextmanager
 def sail_server() -> Iterator[str]:
     """The address of Sail, which speaks as Spark Connect does, and needs no Java."""
-    from pysail.spark import SparkConnectServer  # type: ignore[import-not-found]
+    from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer(ip=LOOPBACK, port=0)
     server.start(background=True)
@@ -130,6 +130,16 @@ def shuffled_bytes(spark: Any) -> int:
     return sum(int(stage["shuffleWriteBytes"]) for stage in stages(spark))
 
 
+def cpu_seconds(process: int) -> float:
+    """What a process and all that it started have computed for."""
+    ticks = 0
+    for own in (process, *descendants(process)):
+        with suppress(OSError):
+            fields = Path(f"/proc/{own}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))  # its own, and that of children that have ended
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def free_port() -> int:
     """A port that nobody listens at."""
     with socket.socket() as some:
@@ -171,6 +181,11 @@ def _awaited(process: subprocess.Popen[bytes], log: Path, ready: re.Pattern[str]
             break
         time.sleep(0.1)
     raise RuntimeError(f"{log.stem} did not start:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that a process started, those that they started, and so on."""
+    return [each for own in _children(process) for each in (own, *descendants(own))]
 
 
 def _children(process: int) -> list[int]:

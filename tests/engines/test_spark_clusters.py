@@ -21,8 +21,8 @@ import pytest
 import pluralis as pls
 from benchmarks.clusters import (
     Cluster,
-    _children,
     connect_server,
+    descendants,
     sail_server,
     session_of,
     shuffled_bytes,
@@ -248,7 +248,7 @@ def meanwhile(folder: Path, act: Callable[[], object]) -> Callable[[], bool]:
     done = threading.Event()
 
     def wait() -> None:
-        end = time.monotonic() + 300
+        end = time.monotonic() + 900
         while time.monotonic() < end and not list(folder.glob(".release.spill*/block-*")):
             time.sleep(0.02)
         if time.monotonic() < end:
@@ -263,10 +263,6 @@ def meanwhile(folder: Path, act: Callable[[], object]) -> Callable[[], bool]:
         return done.is_set()
 
     return was_done
-
-
-def descendants(process: int) -> list[int]:
-    return [each for own in _children(process) for each in (own, *descendants(own))]
 
 
 def with_no_such_process_ignored(process: int, number: int) -> None:
