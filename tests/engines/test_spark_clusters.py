@@ -77,47 +77,6 @@ def expected(tables: dict[int, list[Path]], tmp_path_factory: pytest.TempPathFac
     return of
 
 
-@contextmanager
-def local(folder: Path) -> Iterator[str | None]:
-    with session_of("local[2]", EACH_FILE):
-        yield None
-
-
-@contextmanager
-def standalone(folder: Path) -> Iterator[str | None]:
-    with standalone_cluster(folder) as cluster, session_of(cluster.url, EACH_FILE):
-        yield None
-
-
-@contextmanager
-def connect(folder: Path) -> Iterator[str | None]:
-    with pytest.MonkeyPatch.context() as own, connect_server(folder, settings=EACH_FILE) as url:
-        own.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # is taken back then
-        yield url
-
-
-@contextmanager
-def sail(folder: Path) -> Iterator[str | None]:
-    with pytest.MonkeyPatch.context() as own, sail_server() as url:
-        own.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
-        yield url
-
-
-@pytest.mark.parametrize("start", [local, sail, standalone, connect])
-def test_the_same_bytes_on_each_cluster(
-    start: Callable[..., object], tables: dict[int, list[Path]], expected: Callable[..., dict[str, str]], tmp_path: Path
-) -> None:
-    """However many files and partitions there are, and however large parts are."""
-    with start(tmp_path / "cluster") as url:  # type: ignore[attr-defined]
-        for method, person in METHODS:
-            for part in PARTS:
-                for files in FILES:
-                    out = tmp_path / f"{method}-{part}-{files}"
-                    made = published(tables[files], out, method, person, part=part, engine="spark", spark=url)
-                    assert digests(out) == expected(method, person, part), (method, part, files)
-                    assert made.verdict.findings == pls.audit(out, allow_test=True).findings[:-1]
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as own:
@@ -295,3 +254,58 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+# every way to start Spark; last, because whoever has connected to a server can have no session of another kind --------
+
+
+@contextmanager
+def local(folder: Path) -> Iterator[str | None]:
+    with session_of("local[2]", EACH_FILE):
+        yield None
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[str | None]:
+    with standalone_cluster(folder) as cluster, session_of(cluster.url, EACH_FILE):
+        yield None
+
+
+@contextmanager
+def connect(folder: Path) -> Iterator[str | None]:
+    with pytest.MonkeyPatch.context() as own, connect_server(folder, settings=EACH_FILE) as url:
+        own.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # is taken back then
+        yield url
+
+
+@contextmanager
+def sail(folder: Path) -> Iterator[str | None]:
+    with pytest.MonkeyPatch.context() as own, sail_server() as url:
+        own.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+        yield url
+
+
+@pytest.fixture(scope="module", params=[local, standalone, sail, connect])
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
+    """Where Spark is; None if it is the session that is open."""
+    with request.param(tmp_path_factory.mktemp("spark")) as url:
+        yield url
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(("method", "person"), METHODS)
+def test_the_same_bytes_wherever_spark_is(
+    method: str,
+    person: str | None,
+    part: int,
+    address: str | None,
+    tables: dict[int, list[Path]],
+    expected: Callable[..., dict[str, str]],
+    tmp_path: Path,
+) -> None:
+    """However many files and partitions there are, and however large parts are."""
+    for files in FILES:
+        out = tmp_path / f"in-{files}"
+        made = published(tables[files], out, method, person, part=part, engine="spark", spark=address)
+        assert digests(out) == expected(method, person, part), files
+        assert made.verdict.findings == pls.audit(out, allow_test=True).findings[:-1]  # but the certificate
