@@ -5,16 +5,25 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 KERNELS := $(wildcard src/pluralis/kernels/*.py src/pluralis/method/*.py src/pluralis/auditing/matching.py src/pluralis/table/csv_scan.py)
 
+ROWS    ?= 10000000
 SECONDS ?= 14400
 SEED    ?= $(shell date +%s)
 
-.PHONY: demo test lint coverage bench fuzz mutants docs lock clean
+.PHONY: demo test test-spark cluster-demo lint coverage bench fuzz mutants docs lock clean
 
 demo: $(VENV)/.warm-demo
 	$(BIN)/pluralis demo --out demo
 
 test: $(VENV)/.warm
 	$(BIN)/pytest -q -n 2 --dist worksteal
+
+# Needs Java 17. Clusters are tried as well with PLURALIS_LONG=1, which takes half an hour.
+test-spark: $(VENV)/.spark
+	$(BIN)/pytest -q -n 0 tests/engines/test_spark.py tests/engines/test_spark_clusters.py
+
+# A cluster on this machine publishes 10,000,000 rows; ROWS says otherwise.
+cluster-demo: $(VENV)/.spark
+	$(BIN)/python -m benchmarks.cluster_demo --rows $(ROWS)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -65,6 +74,11 @@ $(VENV)/.warm: $(VENV)/.installed $(KERNELS)
 	$(BIN)/python -m pluralis.cli.warm
 	touch $@
 
+# Spark and Sail take 650 MB, so that only who tests them installs them.
+$(VENV)/.spark: $(VENV)/.warm requirements-spark.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark.lock
+	touch $@
+
 # The demo waits for its own method only.
 $(VENV)/.warm-demo: $(VENV)/.installed $(KERNELS)
 	find src experiments -name '*.nb?' -delete
@@ -75,6 +89,8 @@ $(VENV)/.warm-demo: $(VENV)/.installed $(KERNELS)
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet \
 	  --extra all --extra dev pyproject.toml --output-file requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet \
+	  --extra spark --group spark pyproject.toml --constraints requirements.lock --output-file requirements-spark.lock
 
 clean:
 	rm -rf $(VENV) demo build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

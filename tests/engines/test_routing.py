@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pluralis as pls
-from pluralis.engines.routing import Shards, ShardWords, in_texts, learned, routed
+from pluralis.engines.base import Block
+from pluralis.engines.local import LocalEngine
+from pluralis.engines.routing import Cleaning, Facts, ShardWords, cleaning_of
 from pluralis.errors import InputError
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
@@ -31,6 +33,10 @@ rows = st.lists(
     min_size=1,
     max_size=30,
 )  # fmt: skip
+
+
+def learned(table: pl.DataFrame, policy: Policy) -> Cleaning:
+    return cleaning_of(Facts.of_rows(table, policy), policy)
 
 
 def frame(some: list[tuple[object, ...]]) -> pl.DataFrame:
@@ -91,20 +97,22 @@ def test_every_row_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )  # fmt: skip
     table.write_parquet(tmp_path / "table.parquet", row_group_size=700)
     monkeypatch.setattr("pluralis.engines.routing.CHUNK", 999)
-    monkeypatch.setattr("pluralis.engines.routing.WAITING", 2_000)
+    monkeypatch.setattr("pluralis.engines.routing.PIECE", 2_000)
     source = ParquetFile(tmp_path / "table.parquet", whole=False)
-    cleaning = learned(source, BY_QUASI)
-    shards: Shards = routed(source, cleaning, DRAW, 7, tmp_path)
-    assert sorted(shards.rows) == list(range(7))
-    assert sum(shards.rows.values()) == 5_000
-    parts = {i: pl.concat([pl.read_ipc(path) for path in files]) for i, files in shards.files.items()}
-    assert {i: part.height for i, part in parts.items()} == shards.rows
-    together = in_texts(pl.concat(parts.values()), cleaning.dictionaries).with_columns(
-        pl.col("zip", "ward", "ill").cast(pl.String)
-    )
+    engine = LocalEngine(source, tmp_path, None)
+    cleaning = engine.learned(BY_QUASI)
+    rows = engine.route(cleaning, DRAW, 7)
+    assert sorted(rows) == list(range(7))
+    assert sum(rows.values()) == 5_000
+    blocks = [Block(i, i + 1, rows[i]) for i in range(7)]
+    parts = dict(engine.each(blocks, lambda block, own: (block, own)))
+    assert all(parts[i][0] == block and parts[i][1].height == block.rows for i, block in enumerate(blocks))
+    together = pl.concat(own for _, own in parts.values()).with_columns(pl.col("zip", "ward", "ill").cast(pl.String))
     names = ["age", "zip", "ward", "ill"]
     assert together.select(names).sort(names).equals(table.select(names).sort(names))
-    assert all(len(files) > 1 for files in shards.files.values())
+    assert len(list(tmp_path.glob("rows-*.arrow"))) == 3
+    ((_, first_three),) = engine.each([Block(0, 3, 0)], lambda _, own: own)
+    assert first_three.height == sum(rows[i] for i in range(3))
 
 
 def test_people_are_named_by_text_or_whole_numbers(tmp_path: Path) -> None:

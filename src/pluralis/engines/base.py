@@ -37,8 +37,11 @@ class Engine(Protocol):
     def learned(self, policy: Policy) -> Cleaning:
         """What must be known of all rows before any are cleaned."""
 
-    def different(self, cleaning: Cleaning, draw: Draw) -> int:
-        """About how many people, or quasi-identifiers, differ: exactly where they are few."""
+    def different(self, cleaning: Cleaning, draw: Draw, enough: int) -> int:
+        """About how many people, or quasi-identifiers, differ: exactly where they are few.
+
+        Counting may end where they are `enough`: more rows never make it less.
+        """
 
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
         """Route clean rows to so many shards; how many rows each shard has that has any."""

@@ -1,76 +1,165 @@
-"""Parts on one machine: rows are routed to files, and processes work on them, one on each core."""
+"""Parts on one machine: processes, one on each core, learn of rows, route them to files, and work on blocks."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from pluralis.engines.base import Block, Result
-from pluralis.engines.process_pool import Died, how_many, share_out
-from pluralis.engines.routing import Cleaning, Router, Shards, Sketch, Source, chunks_of, in_texts, learned, routed
+from pluralis.engines.process_pool import Died, Workers, how_many
+from pluralis.engines.routing import (
+    Cleaning,
+    Facts,
+    Router,
+    Run,
+    Sketch,
+    Source,
+    all_facts,
+    chunks_of,
+    cleaning_of,
+    facts_of,
+    in_texts,
+    pieces_of,
+    written_run,
+)
 from pluralis.errors import OutputError
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
+from pluralis.table.parquet_files import ParquetFile, Piece
 
-LONGEST = 24 * 3600.0  # seconds that a block may take
+LONGEST = 24 * 3600.0  # seconds that a task may take
 TASK = "pluralis.engines.local:work"
+
+
+@contextmanager
+def local_engine(source: Source, folder: Path, workers: int | None) -> Iterator[LocalEngine]:
+    """The engine for a table, with so many workers, which end with it; 0 for none beside this process."""
+    number = how_many(len(pieces_of(source)), 0) if workers is None else workers
+    with Workers(number) as pool:
+        yield LocalEngine(source, folder, pool if number else None)
 
 
 @dataclass
 class LocalEngine:
-    """A table of files, or in memory; shards below `folder`; so many processes, 0 for none beside this one."""
+    """A table of files, or in memory; its clean rows lie in files below `folder`."""
 
     source: Source
     folder: Path
-    workers: int | None = None
-    _shards: Shards = field(init=False)
-    _dictionaries: dict[str, pl.Series] = field(init=False)
+    pool: Workers | None
+    _runs: list[Run] = field(init=False, default_factory=list)
+    _dictionaries: dict[str, pl.Series] = field(init=False, default_factory=dict)
 
     def learned(self, policy: Policy) -> Cleaning:
-        return learned(self.source, policy)
+        with stage("learning the values") as done:
+            facts = self._of_pieces(learn, policy, pieces_of(self.source), "learned the values", done)
+            return cleaning_of(all_facts(own for _, own in facts), policy)
 
-    def different(self, cleaning: Cleaning, draw: Draw) -> int:
-        router = Router.of_all(cleaning, draw)
-        sketches = (router.sketch(chunk) for chunk in chunks_of(self.source, cleaning.columns))
-        with stage("counting who differs"):
-            return reduce(Sketch.and_of, sketches).different
+    def different(self, cleaning: Cleaning, draw: Draw, enough: int) -> int:
+        router, pieces, seen = Router.of_all(cleaning, draw), pieces_of(self.source), Sketch.of_none()
+        at_once = self.pool.number if self.pool else 1
+        with stage("counting who differs") as done:
+            while pieces and seen.different < enough:
+                for _, own in self._of_pieces(sketch, router, pieces[:at_once], "counted who differs", done):
+                    seen = seen.and_of(own)
+                pieces = pieces[at_once:]
+        return seen.different
 
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
         self._dictionaries = cleaning.dictionaries
-        self._shards = routed(self.source, cleaning, draw, shards, self.folder)
-        return self._shards.rows
+        how = Router.of_all(cleaning, draw), shards, self.folder
+        with stage(f"routing rows to {shards:,} shards") as done:
+            runs = dict(self._of_pieces(route, how, pieces_of(self.source), "routed rows", done))
+        self._runs = [runs[i] for i in sorted(runs)]
+        rows = np.sum([np.diff(run.starts) for run in self._runs], axis=0)
+        return {shard: int(rows[shard]) for shard in np.flatnonzero(rows).tolist()}
 
     def each(
         self, blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Result]
     ) -> Iterator[tuple[int, Result]]:
-        tasks = [(block, self._files(block)) for block in blocks]
-        shared = pickle.dumps((task, self._dictionaries))
-        if self.workers == 0:
-            yield from ((i, work(shared, one)) for i, one in enumerate(tasks))
+        return self._done(publish, (task, self._dictionaries, self._runs), blocks, self.pool, "published a part")
+
+    def _of_pieces(
+        self,
+        call: Callable[[Any, Any], Result],
+        shared: Any,
+        pieces: Sequence[Piece],
+        what: str,
+        done: Callable[[float], None],
+    ) -> Iterator[tuple[int, Result]]:
+        """What a call gives for each piece; a table in memory stays in this process."""
+        pool = self.pool if isinstance(self.source, ParquetFile) else None
+        seen, every = 0, sum(piece.rows for piece in pieces)
+        for i, result in self._done(call, (self.source, shared), list(enumerate(pieces)), pool, what):
+            seen += pieces[i].rows
+            done(seen / every)
+            yield i, result
+
+    @staticmethod
+    def _done(
+        call: Callable[[Any, Any], Result], shared: Any, tasks: Sequence[Any], pool: Workers | None, what: str
+    ) -> Iterator[tuple[int, Result]]:
+        """The number of each task and what the call gave, by workers, or here where there are none."""
+        if pool is None:
+            yield from ((i, call(shared, task)) for i, task in enumerate(tasks))
             return
-        size = max(sum(path.stat().st_size for path in files) for _, files in tasks)
-        for i, result in share_out(TASK, shared, tasks, self.workers or how_many(len(tasks), size), LONGEST):
+        for i, result in pool.share_out(TASK, pickle.dumps((call, shared)), tasks, LONGEST):
             if isinstance(result, Died):
                 raise OutputError(
-                    f"A worker ended while it published a part ({result.code}). Is memory short? Try smaller parts, "
-                    "with --part-rows."
+                    f"A worker ended while it {what} ({result.code}). Is memory short? Try smaller parts, with "
+                    "--part-rows."
                 )
             yield i, result
 
-    def _files(self, block: Block) -> list[Path]:
-        return [path for shard in range(block.first, block.last) for path in self._shards.files.get(shard, ())]
+
+# what workers do ------------------------------------------------------------------------------------------------------
 
 
-def work(shared: bytes, task: tuple[Block, list[Path]]) -> Any:
-    """Read the rows of a block, and do what is to be done with them; a worker's task."""
-    block, files = task
-    call, dictionaries = pickle.loads(shared)
-    rows = pl.concat([pl.read_ipc(path) for path in files], rechunk=True)
+def work(shared: bytes, task: Any) -> Any:
+    """Call what is to be called for a task; a full disk is told."""
+    call, more = _unpacked(shared)
+    return call(more, task)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(shared: bytes) -> tuple[Callable[[Any, Any], Any], Any]:
+    """What all tasks of a lot share, unpacked once."""
+    call, more = pickle.loads(shared)
+    return call, more
+
+
+def learn(shared: tuple[Source, Policy], task: tuple[int, Piece]) -> Facts:
+    """What is known of the rows of a piece."""
+    source, policy = shared
+    return facts_of(source, task[1], policy)
+
+
+def sketch(shared: tuple[Source, Router], task: tuple[int, Piece]) -> Sketch:
+    """What the words of a piece tell of how many differ."""
+    source, router = shared
+    chunks = chunks_of(source, task[1], router.cleaning.columns)
+    return reduce(Sketch.and_of, (router.sketch(chunk) for chunk in chunks))
+
+
+def route(shared: tuple[Source, tuple[Router, int, Path]], task: tuple[int, Piece]) -> Run:
+    """The clean rows of a piece in a file, in the order of their shards."""
+    source, (router, shards, folder) = shared
+    number, piece = task
+    return written_run(source, piece, router, shards, folder / f"rows-{number:06}.arrow")
+
+
+def publish(
+    shared: tuple[Callable[[Block, pl.DataFrame], Result], Mapping[str, pl.Series], Sequence[Run]], block: Block
+) -> Result:
+    """Read the rows of a block, and do what is to be done with them."""
+    call, dictionaries, runs = shared
+    rows = pl.concat([run.rows_of(block.first, block.last) for run in runs], rechunk=True)
     return call(block, in_texts(rows, dictionaries))

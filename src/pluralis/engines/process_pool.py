@@ -26,6 +26,9 @@ from pluralis.errors import PluralisError
 BASE = 400 << 20  # bytes that a worker holds without a table
 ROOM = 0.8  # the share of free memory to use
 ONE_CORE = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# the allocators of Polars and of C: what is freed goes back to the system at once, so that what a worker holds is what
+# its task needs
+FREES_SOON = {"_RJEM_MALLOC_CONF": "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0"}
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pluralis.engines.process_pool import serve; serve()"
 )
@@ -77,71 +80,103 @@ def _cores() -> int:
 def share_out(
     function: str, shared: bytes, tasks: Sequence[Any], workers: int, limit: float
 ) -> Iterator[tuple[int, Any]]:
-    """The number of each task and what `function(shared, task)` gave, as they are done; a worker that died is Died.
+    """As `Workers.share_out`, by workers that are started for it."""
+    with Workers(workers) as pool:
+        yield from pool.share_out(function, shared, tasks, limit)
 
-    `function` is `module:name`. Tasks start in order. A task that takes more than `limit` seconds is ended.
-    """
-    waiting: Queue[int] = Queue()
-    for i in range(len(tasks)):
-        waiting.put(i)
-    done: Queue[Any] = Queue()
-    running: list[subprocess.Popen[bytes]] = []
-    threads = [
-        Thread(target=_tend, args=(function, shared, tasks, limit, waiting, done, running), daemon=True)
-        for _ in range(workers)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        left = len(threads)
-        while left:
-            message = done.get()
-            if message is _DONE:
-                left -= 1
-                continue
-            i, result = message
-            if isinstance(result, _Failed):
-                raise (result.error or RuntimeError)(result.message)
-            yield i, result
-    finally:
+
+class Workers:
+    """So many processes, which are started when they are needed and stay for further tasks until the end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._idle: list[subprocess.Popen[bytes] | None] = [None] * number
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._idle:
+            if worker is not None:
+                _end(worker)
+
+    def share_out(self, function: str, shared: bytes, tasks: Sequence[Any], limit: float) -> Iterator[tuple[int, Any]]:
+        """The number of each task and what `function(shared, task)` gave, as they are done; a worker that died is Died.
+
+        `function` is `module:name`. Tasks start in order. A task that takes more than `limit` seconds is ended. Who
+        does not wait for all results ends the workers.
+        """
+        lot = _Lot(function, shared, tasks, limit, self._idle)
+        threads = [Thread(target=lot.tend, args=(i,), daemon=True) for i in range(min(len(self._idle), len(tasks)))]
+        for thread in threads:
+            thread.start()
+        try:
+            left = len(threads)
+            while left:
+                message = lot.done.get()
+                if message is _DONE:
+                    left -= 1
+                    continue
+                i, result = message
+                if isinstance(result, _Failed):
+                    raise (result.error or RuntimeError)(result.message)
+                yield i, result
+        finally:
+            lot.give_up()
+            for thread in threads:
+                thread.join()
+
+
+class _Lot:
+    """Tasks of one function, shared out among workers."""
+
+    def __init__(
+        self,
+        function: str,
+        shared: bytes,
+        tasks: Sequence[Any],
+        limit: float,
+        idle: list[subprocess.Popen[bytes] | None],
+    ) -> None:
+        self._begin, self._tasks, self._limit, self._idle = (function, shared), tasks, limit, idle
+        self._waiting: Queue[int] = Queue()
+        for i in range(len(tasks)):
+            self._waiting.put(i)
+        self._busy: set[subprocess.Popen[bytes]] = set()
+        self._over = Event()
+        self.done: Queue[Any] = Queue()
+
+    def tend(self, place: int) -> None:
+        """Feed one worker, and a new one in its place where it dies."""
+        worker, self._idle[place] = self._idle[place], None
+        told = False
+        try:
+            while True:
+                i = self._waiting.get_nowait()
+                worker = worker or _started()
+                self._busy.add(worker)
+                if self._over.is_set():
+                    worker.kill()
+                result = _asked(worker, [*([] if told else [self._begin]), (self._tasks[i],)], self._limit)
+                self._busy.discard(worker)
+                told = not isinstance(result, Died)
+                worker = worker if told else None
+                self.done.put((i, result))
+        except Empty:
+            self._idle[place] = worker
+        except Exception:  # noqa: BLE001  # a thread cannot raise: whoever waits for results does
+            self.done.put((-1, _Failed(None, traceback.format_exc())))
+        finally:
+            self.done.put(_DONE)
+
+    def give_up(self) -> None:
+        """Start no further task, and end workers that are at one."""
+        self._over.set()
         with suppress(Empty):
             while True:
-                waiting.get_nowait()
-        for process in running:
+                self._waiting.get_nowait()
+        for process in list(self._busy):
             process.kill()
-        for thread in threads:
-            thread.join()
-
-
-def _tend(
-    function: str,
-    shared: bytes,
-    tasks: Sequence[Any],
-    limit: float,
-    waiting: Queue[int],
-    done: Queue[Any],
-    running: list[subprocess.Popen[bytes]],
-) -> None:
-    """Feed one worker, and a new one in its place where it dies."""
-    worker: subprocess.Popen[bytes] | None = None
-    try:
-        while True:
-            i = waiting.get_nowait()
-            messages: list[Any] = [tasks[i]]
-            if worker is None:
-                worker, messages = _started(), [(function, shared), tasks[i]]
-                running.append(worker)
-            result = _asked(worker, messages, limit)
-            if isinstance(result, Died):
-                worker = None
-            done.put((i, result))
-    except Empty:
-        if worker is not None:
-            _end(worker)
-    except Exception:  # noqa: BLE001  # a thread cannot raise: whoever waits for results does
-        done.put((-1, _Failed(None, traceback.format_exc())))
-    finally:
-        done.put(_DONE)
 
 
 def _asked(worker: subprocess.Popen[bytes], messages: Sequence[Any], limit: float) -> Any:
@@ -173,7 +208,7 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    env = {**os.environ, **dict.fromkeys(ONE_CORE, "1")}
+    env = {**os.environ, **dict.fromkeys(ONE_CORE, "1"), **FREES_SOON}
     command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 
@@ -187,17 +222,18 @@ def serve() -> None:
     """What a worker does: tasks from standard input, results to standard output, until the input ends."""
     results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else is printed is no result
-    tasks = sys.stdin.buffer
-    function, shared = pickle.load(tasks)
-    module, _, name = function.partition(":")
-    call = getattr(importlib.import_module(module), name)
+    told, call, shared = sys.stdin.buffer, None, b""
     while True:
         try:
-            task = pickle.load(tasks)
+            message = pickle.load(told)
         except EOFError:
             return
+        if len(message) == 2:
+            module, _, name = message[0].partition(":")
+            call, shared = getattr(importlib.import_module(module), name), message[1]
+            continue
         try:
-            result = call(shared, task)
+            result = call(shared, *message)  # type: ignore[misc]  # what to call is said before the first task
         except PluralisError as error:
             result = _Failed(type(error), str(error))
         except Exception:  # noqa: BLE001  # whatever it is, the caller raises it again

@@ -1,23 +1,24 @@
-"""Routing a large table: its rows, in the spelling of the policy, into shards on disk, some rows at a time.
+"""Routing a large table: its rows, in the spelling of the policy, into shards on disk, piece by piece.
 
 Two passes. The first learns what must be the same in all shards: how each text is spelled (`table.canonical` decides
 that from all spellings of a value), and whether the numbers of a column are whole. The second cleans rows, finds their
-shard and appends them to its files.
+shard and writes those of each piece in the order of shards, so that the rows of neighboring shards lie together.
 
 Theorem: the shard of a row is a function of its quasi-identifiers, or of its person where the policy has one, the key
 and the number of shards: never of a sensitive value, of the order of rows, of how they are read, or of who does it. So
 which shard a row is in tells nothing that its quasi-identifiers do not.
 
-Memory is that of CHUNK rows, of the rows that wait to be written, and of the different values of columns that are not
+Memory is that of CHUNK rows as they are read, of a piece as codes, and of the different values of columns that are not
 numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,33 +26,42 @@ import polars as pl
 
 from pluralis.errors import InputError
 from pluralis.grouping.row_identity import texts_words
+from pluralis.kernels.order import stable_order
 from pluralis.kernels.siphash import add_column, words_of
 from pluralis.policy.attributes import Attribute
 from pluralis.policy.policy import Policy
-from pluralis.progress import stage
 from pluralis.randomness import Draw
 from pluralis.table.canonical import canonical
 from pluralis.table.dictionaries import decode, is_text
-from pluralis.table.parquet_files import ParquetFile
+from pluralis.table.parquet_files import ParquetFile, Piece
 from pluralis.table.spelling import cores
 from pluralis.threads import in_threads
 
-CHUNK = 1 << 19  # rows that are read at a time
-WAITING = 1 << 21  # rows that wait in memory until they are written to their shards
+CHUNK = 1 << 17  # rows that are read at a time
+PIECE = 1 << 20  # rows that are learned of, or routed, as one task
 SKETCH = 1 << 16  # words that are kept to say how many differ
 MISSING = np.uint64(2**64 - 1)
 
 Words = npt.NDArray[np.uint64]
+Shard = npt.NDArray[np.int64]
 Source = pl.DataFrame | ParquetFile
 
 
-def chunks_of(source: Source, names: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Some columns of a table, CHUNK rows at a time."""
+def pieces_of(source: Source) -> list[Piece]:
+    """A table in runs of at most PIECE rows."""
     if isinstance(source, ParquetFile):
-        yield from source.chunks(list(names), CHUNK)
+        return source.pieces(PIECE)
+    return [Piece(0, first, min(PIECE, source.height - first)) for first in range(0, source.height, PIECE)]
+
+
+def chunks_of(source: Source, piece: Piece, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Some columns of a piece of a table, CHUNK rows at a time."""
+    if isinstance(source, ParquetFile):
+        yield from source.chunks(piece, list(names), CHUNK)
         return
-    for first in range(0, source.height, CHUNK):
-        yield source.slice(first, CHUNK).select(names)
+    end = piece.first + piece.rows
+    for first in range(piece.first, end, CHUNK):
+        yield source.slice(first, min(CHUNK, end - first)).select(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,19 +167,20 @@ def _numbers_and_texts(policy: Policy) -> tuple[list[str], list[str]]:
     return numbers, [name for name in names if name not in numbers]
 
 
-def learned(source: Source, policy: Policy) -> Cleaning:
-    """What must be known of all rows before any are cleaned."""
-    waiting: list[Facts] = []  # those of many rows first, so that few are put together often
-    rows = 0
-    with stage("learning the values") as done:
-        for chunk in chunks_of(source, published_columns(policy)):
-            waiting.append(Facts.of_rows(chunk, policy))
-            while len(waiting) > 1 and waiting[-2].rows <= waiting[-1].rows:
-                last = waiting.pop()
-                waiting[-1] = waiting[-1].and_of(last)
-            rows += chunk.height
-            done(rows / source.height)
-    return cleaning_of(reduce(Facts.and_of, waiting), policy)
+def facts_of(source: Source, piece: Piece, policy: Policy) -> Facts:
+    """What is known of the rows of a piece."""
+    return all_facts(Facts.of_rows(chunk, policy) for chunk in chunks_of(source, piece, published_columns(policy)))
+
+
+def all_facts(some: Iterable[Facts]) -> Facts:
+    """What is known of all rows of which these facts are; those of many rows are put together last, and so seldom."""
+    waiting: list[Facts] = []
+    for facts in some:
+        waiting.append(facts)
+        while len(waiting) > 1 and waiting[-2].rows <= waiting[-1].rows:
+            last = waiting.pop()
+            waiting[-1] = waiting[-1].and_of(last)
+    return reduce(Facts.and_of, waiting)
 
 
 def cleaning_of(facts: Facts, policy: Policy) -> Cleaning:
@@ -263,37 +274,6 @@ def in_texts(rows: pl.DataFrame, dictionaries: Mapping[str, pl.Series]) -> pl.Da
     return rows.with_columns(values.gather(rows[name]).alias(name) for name, values in dictionaries.items())
 
 
-@dataclass
-class Shards:
-    """The rows of each shard, in files below a folder."""
-
-    folder: Path
-    files: dict[int, list[Path]] = field(default_factory=dict)
-    rows: dict[int, int] = field(default_factory=dict)
-    _waiting: list[tuple[pl.DataFrame, npt.NDArray[np.int64]]] = field(default_factory=list)
-
-    def add(self, rows: pl.DataFrame, shard: npt.NDArray[np.int64]) -> None:
-        """Take some rows, and write those that wait where they are many."""
-        self._waiting.append((rows, shard))
-        if sum(frame.height for frame, _ in self._waiting) >= WAITING:
-            self.write()
-
-    def write(self) -> None:
-        """Append the rows that wait to their shards."""
-        if not self._waiting:
-            return
-        rows = pl.concat([frame for frame, _ in self._waiting])
-        shards = np.concatenate([shard for _, shard in self._waiting])
-        self._waiting.clear()
-        for shard, own in by_shard(rows, shards):
-            files = self.files.setdefault(shard, [])
-            place = self.folder / f"shard-{shard:05}"
-            place.mkdir(mode=0o700, exist_ok=True)
-            files.append(place / f"{len(files):05}.arrow")
-            own.write_ipc(files[-1], compression="uncompressed")
-            self.rows[shard] = self.rows.get(shard, 0) + own.height
-
-
 @dataclass(frozen=True, eq=False)
 class Sketch:
     """How many words differ, from the SKETCH smallest of them (Bar-Yossef et al. 2002): exact while they are fewer.
@@ -305,9 +285,15 @@ class Sketch:
     smallest: Words
 
     @classmethod
+    def of_none(cls) -> Sketch:
+        """Of no rows."""
+        return cls(np.empty(0, np.uint64))
+
+    @classmethod
     def of_words(cls, words: Words) -> Sketch:
         """Of the words of some rows."""
-        return cls(np.unique(words)[:SKETCH])
+        ordered = np.sort(words)
+        return cls(ordered[np.diff(ordered, prepend=~ordered[:1]) != 0][:SKETCH])
 
     def and_of(self, others: Sketch) -> Sketch:
         """Of these rows and others together."""
@@ -337,29 +323,44 @@ class Router:
         """What the words of some rows tell of how many differ."""
         return Sketch.of_words(self.words.of_rows(self.cleaning.cleaned(chunk)))
 
-    def route(self, chunk: pl.DataFrame, shards: int) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
+    def route(self, chunk: pl.DataFrame, shards: int) -> tuple[pl.DataFrame, Shard]:
         """Some rows, clean and in codes, and the shard of each."""
         clean = self.cleaning.cleaned(chunk)
         shard = (self.words.of_rows(clean) % np.uint64(shards)).astype(np.int64)
         return in_codes(clean, self.cleaning), shard
 
 
-def by_shard(rows: pl.DataFrame, shard: npt.NDArray[np.int64]) -> Iterator[tuple[int, pl.DataFrame]]:
+def by_shard(rows: pl.DataFrame, shard: Shard) -> Iterator[tuple[int, pl.DataFrame]]:
     """The rows of each shard that has any."""
-    order = np.argsort(shard, kind="stable")
-    ordered = rows[order]
-    numbers, first = np.unique(shard[order], return_index=True)
-    for number, begin, end in zip(numbers.tolist(), first.tolist(), [*first[1:].tolist(), rows.height], strict=True):
-        yield number, ordered.slice(begin, end - begin)
+    ordered, starts = in_order_of_shards(rows, shard, int(shard.max(initial=-1)) + 1)
+    for number in np.flatnonzero(np.diff(starts)).tolist():
+        yield number, ordered.slice(starts[number], starts[number + 1] - starts[number])
 
 
-def routed(source: Source, cleaning: Cleaning, draw: Draw, shards: int, folder: Path) -> Shards:
-    """The clean rows of a table in its shards, below a folder."""
-    written, rows, router = Shards(folder), 0, Router.of_all(cleaning, draw)
-    with stage(f"routing rows to {shards:,} shards") as done:
-        for chunk in chunks_of(source, cleaning.columns):
-            written.add(*router.route(chunk, shards))
-            rows += chunk.height
-            done(rows / source.height)
-        written.write()
-    return written
+def in_order_of_shards(rows: pl.DataFrame, shard: Shard, shards: int) -> tuple[pl.DataFrame, Shard]:
+    """The same rows in the order of their shards, and where each shard begins and the last one ends."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(shard, minlength=shards))])
+    return rows[stable_order(shard, shards)], starts
+
+
+class Run(NamedTuple):
+    """Clean rows in the order of their shards, in a file; where each shard begins, and the last one ends."""
+
+    path: Path
+    starts: Shard
+
+    def rows_of(self, first: int, last: int) -> pl.DataFrame:
+        """The rows of some shards, up to the last, without it."""
+        begin, end = int(self.starts[first]), int(self.starts[last])
+        return pl.scan_ipc(self.path).slice(begin, end - begin).collect()
+
+
+def written_run(source: Source, piece: Piece, router: Router, shards: int, path: Path) -> Run:
+    """The clean rows of a piece in the order of their shards, in a new file."""
+    routed = [router.route(chunk, shards) for chunk in chunks_of(source, piece, router.cleaning.columns)]
+    rows = pl.concat([own for own, _ in routed])
+    shard = np.concatenate([own for _, own in routed])
+    del routed
+    ordered, starts = in_order_of_shards(rows, shard, shards)
+    ordered.write_ipc(path, compression="uncompressed")
+    return Run(path, starts)

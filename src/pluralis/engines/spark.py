@@ -1,228 +1,199 @@
 """Parts on Apache Spark: executors clean and route rows, and each block is worked on where its rows meet.
 
 Only DataFrames, and functions of them on Arrow batches (`mapInArrow`, `applyInArrow`), as Spark Connect has: no RDDs
-and no SparkContext, so that managed platforms can run it. Rows travel in packets, some thousand of one shard together.
-Executors need this version of Pluralis, and a release must be written to a folder that they all see. A task that is
-started twice writes twice, and what only one of them reports is kept.
+and no SparkContext, so that managed platforms can run it. Executors need this version of Pluralis (`spark_tasks`), and
+see the folders of table and release. Whatever a task writes has a name of its own, and what only one attempt reports is
+taken: a task that is started twice, or dies, leaves nothing that counts.
 """
 
 from __future__ import annotations
 
-import io
+import os
 import pickle
+import re
 import sys
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from pluralis.engines.base import Block, Result
-from pluralis.engines.routing import (
-    CHUNK,
-    Cleaning,
-    Facts,
-    Router,
-    Sketch,
-    by_shard,
-    cleaning_of,
-    in_texts,
-    published_columns,
+from pluralis.engines.process_pool import ONE_CORE
+from pluralis.engines.routing import Cleaning, Facts, Sketch, all_facts, cleaning_of, published_columns
+from pluralis.engines.spark_tasks import (
+    PACKETS,
+    RESULTS,
+    Chunks,
+    Kinds,
+    Versions,
+    facts,
+    handed_over,
+    packed,
+    rows_of_shards,
+    sketch,
+    told,
+    worker,
 )
 from pluralis.errors import InputError, MissingExtra, OutputError, PluralisError
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.randomness import Draw
+from pluralis.table.parquet_files import ParquetFile
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    Batches = Iterator[pa.RecordBatch]
-
-LOCAL = "local[*]"
+HERE = "local[*]"
 CONNECT = "sc://"
-QUIETLY = {
-    "spark.pyspark.python": sys.executable,
+PYTHON = "PYSPARK_PYTHON"
+OWN_CLUSTER = {
+    **{f"spark.executorEnv.{name}": "1" for name in ONE_CORE},  # a task has one core
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
 }
-_MISSING = "No module named 'pluralis"
+THIS_MACHINE = {  # nothing listens beyond it
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+PARTITIONS = 2  # for each block, so that few blocks share one
+_MISSING = re.compile(r"No module named '([\w.]+)'")
+_GLOB = re.compile(r"[\[\]{}*?\\]")
 
 
 @contextmanager
 def session(url: str | None) -> Iterator[SparkSession]:
-    """A session of a cluster, of a Connect server (sc://…), or on this machine where no URL is given."""
+    """The session that is open already; else one of a cluster, of a Connect server (sc://…), or of this machine."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra("Spark needs the package pyspark: pip install 'pluralis[spark]'.") from None
-    if url is not None and url.startswith(CONNECT):
-        builder = SparkSession.builder.remote(url)
-    else:
-        builder = SparkSession.builder.master(url or LOCAL).config(map=QUIETLY)
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", ".*pandas", FutureWarning
+        )  # Spark's own use of pandas, of which this has none
+        if url is None and (open_one := SparkSession.getActiveSession()) is not None:
+            yield open_one
+            return
+        spark = _started(SparkSession.builder.appName("pluralis"), url or HERE)
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _started(builder: Any, url: str) -> SparkSession:
     try:
-        spark = builder.appName("pluralis").getOrCreate()
+        if url.startswith(CONNECT):
+            return builder.remote(url).getOrCreate()
+        builder = builder.master(url).config(map=OWN_CLUSTER)
+        if not url.startswith("local"):
+            return builder.getOrCreate()
+        with _this_python():
+            return builder.config(map=THIS_MACHINE).getOrCreate()
     except Exception as error:
-        raise InputError(f"There is no Spark at {url or LOCAL}: {_gist(error)}. Check the address.") from error
+        if "JAVA_GATEWAY_EXITED" in str(error):
+            raise InputError("Spark needs Java 17 or later: install it, or say where it is with JAVA_HOME.") from error
+        raise InputError(f"There is no Spark at {url}: {_gist(error)}. Check the address.") from error
+
+
+@contextmanager
+def _this_python() -> Iterator[None]:
+    """Let workers on this machine be this Python, unless another is asked for; Spark looks for that here alone."""
+    if PYTHON in os.environ:
+        yield
+        return
+    os.environ[PYTHON] = sys.executable
     try:
-        yield spark
+        yield
     finally:
-        spark.stop()
+        del os.environ[PYTHON]
 
 
 @dataclass
 class SparkEngine:
     """A table of Parquet files that all executors see."""
 
-    frame: DataFrame
-    _packets: DataFrame = field(init=False)
-    _dictionaries: dict[str, pl.Series] = field(init=False)
+    spark: SparkSession
+    table: ParquetFile
+    _routing: tuple[Cleaning, Draw, int] = field(init=False)
 
-    @classmethod
-    def of_files(cls, spark: SparkSession, paths: Sequence[Path]) -> SparkEngine:
-        """The table of some Parquet files."""
-        with _telling():
-            return cls(spark.read.parquet(*(str(path.absolute()) for path in paths)))
+    def __post_init__(self) -> None:
+        for path in self.table.paths:
+            if _GLOB.search(str(path.absolute())) or path.name.startswith(("_", ".")):
+                raise InputError(
+                    f"Spark takes {path.name!r} for a pattern, or for no file of a table. Give it a plain name, "
+                    "or publish with --engine local."
+                )
 
     def learned(self, policy: Policy) -> Cleaning:
-        shown = self.frame.select(*map(_quoted, published_columns(policy)))
-        with stage("learning the values"), _telling():
-            rows = shown.mapInArrow(partial(_facts, policy), "facts binary").collect()
+        every: list[Facts] = self._told(published_columns(policy), partial(facts, policy), "learning the values")
+        rows = sum(own.rows for own in every)
+        if rows != self.table.height:
+            raise InputError(
+                f"Spark read {rows:,} of {self.table.height:,} rows. Do executors see the same files as this machine?"
+            )
         if not rows:
             raise InputError("The table has no rows. There is nothing to publish.")
-        facts: list[Facts] = [pickle.loads(bytes(row.facts)) for row in rows]
-        return cleaning_of(reduce(Facts.and_of, facts), policy)
+        return cleaning_of(all_facts(every), policy)
 
-    def different(self, cleaning: Cleaning, draw: Draw) -> int:
-        shown = self.frame.select(*map(_quoted, cleaning.columns))
-        with stage("counting who differs"), _telling():
-            rows = shown.mapInArrow(partial(_sketched, cleaning, draw), "sketch binary").collect()
-        sketches: list[Sketch] = [pickle.loads(bytes(row.sketch)) for row in rows]
+    def different(self, cleaning: Cleaning, draw: Draw, enough: int) -> int:  # noqa: ARG002
+        sketches: list[Sketch] = self._told(cleaning.columns, partial(sketch, cleaning, draw), "counting who differs")
         return reduce(Sketch.and_of, sketches).different
 
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
-        shown = self.frame.select(*map(_quoted, cleaning.columns))
-        self._dictionaries = cleaning.dictionaries
-        schema = "shard int, rows long, packet binary"
-        self._packets = shown.mapInArrow(partial(_packed, cleaning, draw, shards), schema)
-        with stage(f"routing rows to {shards:,} shards"), _telling():
-            counted = self._packets.groupBy("shard").sum("rows").collect()
-        return {int(row[0]): int(row[1]) for row in counted}
+        self._routing = cleaning, draw, shards
+        count = partial(rows_of_shards, cleaning, draw, shards)
+        counts = self._told(cleaning.columns, count, f"routing rows to {shards:,} shards")
+        return sum((Counter(own) for own in counts), Counter[int]())
 
     def each(
         self, blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Result]
     ) -> Iterator[tuple[int, Result]]:
-        placed = self._packets.mapInArrow(partial(_placed, tuple(blocks)), "block int, packet binary")
-        done = placed.groupBy("block").applyInArrow(
-            _worker(tuple(blocks), task, self._dictionaries), "block int, result binary"
-        )
+        cleaning, draw, shards = self._routing
+        frame, kinds = self._columns(cleaning.columns)
+        packets = frame.mapInArrow(partial(packed, kinds, cleaning, draw, shards, tuple(blocks)), PACKETS)
+        work = worker(Versions(), tuple(blocks), task, cleaning.dictionaries)
+        met = packets.repartition(PARTITIONS * len(blocks), "block")
         with _telling():
-            for row in done.toLocalIterator():
-                result = pickle.loads(bytes(row.result))
-                if isinstance(result, PluralisError):
-                    raise result
-                yield int(row.block), result
+            rows = met.groupBy("block").applyInArrow(work, RESULTS).collect()
+        results = {int(row.block): _result(row.result) for row in rows}
+        if len(results) != len(rows) or sorted(results) != list(range(len(blocks))):
+            raise OutputError("Spark lost parts, or gave some twice. Nothing was written.")
+        yield from results.items()
+
+    def _told(self, names: Sequence[str], call: Callable[[Chunks], object], doing: str) -> list[Any]:
+        """What a function makes of each partition of some columns."""
+        frame, kinds = self._columns(names)
+        with stage(doing), _telling():
+            rows = frame.mapInArrow(partial(told, Versions(), kinds, call), "result binary").collect()
+        return [_result(row.result) for row in rows]
+
+    def _columns(self, names: Sequence[str]) -> tuple[DataFrame, Kinds]:
+        """Some columns of the table, and their types in its files, which Spark keeps."""
+        kinds = {name: self.table.schema[name] for name in names}
+        for name, kind in kinds.items():
+            if handed_over(kind) is None:
+                raise InputError(
+                    f"{name!r} is {kind}, which Spark reads in another way. Write it as text first, or publish with "
+                    "--engine local."
+                )
+        with _telling():
+            frame = self.spark.read.parquet(*(f"file://{path.absolute()}" for path in self.table.paths))
+            return frame.select(*map(_quoted, names)), kinds
 
 
-# on executors ---------------------------------------------------------------------------------------------------------
-
-
-def _chunks(batches: Batches) -> Iterator[pl.DataFrame]:
-    """The rows of batches, which are small, many at a time."""
-    waiting: list[pl.DataFrame] = []
-    for batch in batches:
-        rows = pl.from_arrow(batch)
-        assert isinstance(rows, pl.DataFrame)
-        waiting.append(rows)
-        if sum(own.height for own in waiting) >= CHUNK:
-            yield pl.concat(waiting)
-            waiting = []
-    if any(own.height for own in waiting):
-        yield pl.concat(waiting)
-
-
-def _facts(policy: Policy, batches: Batches) -> Batches:
-    """What is known of the rows of a partition."""
-    import pyarrow as pa
-
-    facts = [Facts.of_rows(chunk, policy) for chunk in _chunks(batches)]
-    if facts:
-        yield pa.RecordBatch.from_pydict({"facts": [pickle.dumps(reduce(Facts.and_of, facts))]})
-
-
-def _sketched(cleaning: Cleaning, draw: Draw, batches: Batches) -> Batches:
-    """What the words of a partition tell of how many differ."""
-    import pyarrow as pa
-
-    router = Router.of_all(cleaning, draw)
-    sketches = [router.sketch(chunk) for chunk in _chunks(batches)]
-    if sketches:
-        yield pa.RecordBatch.from_pydict({"sketch": [pickle.dumps(reduce(Sketch.and_of, sketches))]})
-
-
-def _packed(cleaning: Cleaning, draw: Draw, shards: int, batches: Batches) -> Batches:
-    """The clean rows of a partition, a packet for each shard."""
-    import pyarrow as pa
-
-    types = pa.schema([("shard", pa.int32()), ("rows", pa.int64()), ("packet", pa.binary())])
-    router = Router.of_all(cleaning, draw)
-    for chunk in _chunks(batches):
-        packets = [(shard, rows.height, _packet(rows)) for shard, rows in by_shard(*router.route(chunk, shards))]
-        columns = (pa.array(values, kind) for values, kind in zip(zip(*packets, strict=True), types.types, strict=True))
-        yield pa.RecordBatch.from_arrays(list(columns), schema=types)
-
-
-def _packet(rows: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    rows.write_ipc(buffer, compression="lz4")
-    return buffer.getvalue()
-
-
-def _placed(blocks: Sequence[Block], batches: Batches) -> Batches:
-    """The packets of these blocks, each with the number of its block."""
-    import pyarrow as pa
-
-    block_of = {shard: i for i, block in enumerate(blocks) for shard in range(block.first, block.last)}
-    for batch in batches:
-        numbers = pa.array([block_of.get(shard) for shard in batch.column(0).to_pylist()], pa.int32())
-        both = pa.RecordBatch.from_arrays([numbers, batch.column(2)], names=["block", "packet"])
-        yield both.filter(numbers.is_valid())
-
-
-def _worker(
-    blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Any], dictionaries: Mapping[str, pl.Series]
-) -> Callable[[pa.Table], pa.Table]:
-    """A function of the packets of a block; Spark asks for the types of its arguments."""
-    import pyarrow as pa
-
-    def worker(packets: Any) -> Any:
-        return _worked(blocks, task, dictionaries, packets)
-
-    worker.__annotations__ = {"packets": pa.Table, "return": pa.Table}
-    return worker
-
-
-def _worked(
-    blocks: Sequence[Block],
-    task: Callable[[Block, pl.DataFrame], Any],
-    dictionaries: Mapping[str, pl.Series],
-    packets: pa.Table,
-) -> pa.Table:
-    """What the task gives for the block that has these packets; an error of Pluralis is told, not raised."""
-    import pyarrow as pa
-
-    number = packets.column("block")[0].as_py()
-    rows = pl.concat([pl.read_ipc(io.BytesIO(packet)) for packet in packets.column("packet").to_pylist()])
-    try:
-        result = task(blocks[number], in_texts(rows, dictionaries))
-    except PluralisError as error:
-        result = error
-    types = pa.schema([("block", pa.int32()), ("result", pa.binary())])
-    return pa.table({"block": [number], "result": [pickle.dumps(result)]}, schema=types)
+def _result(told: Any) -> Any:
+    """What an executor told; its error is raised."""
+    result = pickle.loads(bytes(told))
+    if isinstance(result, PluralisError):
+        raise result
+    return result
 
 
 def _quoted(name: str) -> str:
@@ -237,10 +208,18 @@ def _telling() -> Iterator[None]:
     except PluralisError:
         raise
     except Exception as error:
-        if _MISSING in str(error):
+        if (missing := _MISSING.search(str(error))) is not None:
             raise OutputError(
-                "The workers of this cluster do not have Pluralis. Install this version there, beside pyspark: pip "
-                "install 'pluralis[spark]'."
+                f"The Python of this cluster's executors has no {missing[1]}. Install this version there: pip install "
+                "'pluralis[spark]'. Nothing was written."
+            ) from error
+        if "Can't get attribute" in str(error):
+            raise OutputError(
+                "The executors have another version of Pluralis. Install one version. Nothing was written."
+            ) from error
+        if "No space left on device" in str(error):
+            raise OutputError(
+                "A disk of the cluster is full: rows lie in spark.local.dir while they travel. Nothing was written."
             ) from error
         raise OutputError(f"Spark gave up: {_gist(error)}. Nothing was written.") from error
 

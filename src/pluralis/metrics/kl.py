@@ -18,6 +18,7 @@ the sum of what each subtable gives, less the entropies of what they share and o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from pluralis.grouping.subtable_divergence import entropy, hanging
 from pluralis.grouping.subtable_schema import Subtable as Bits
 from pluralis.kernels.classes import refined
 from pluralis.kernels.likelihood import log_likelihood, log_likelihood_of_parts
+from pluralis.kernels.order import stable_order
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import original_values
@@ -162,18 +164,19 @@ def _shares_of_points(
         raise ReleaseError(NOT_ITS_ORIGINAL)
     if group is None:
         return entropy(sizes), sizes
-    groups = np.unique(group.to_numpy())
-    of_place = np.searchsorted(groups, group.to_numpy()[np.argsort(theirs, kind="stable")]).astype(np.int32)
     begins = np.concatenate([[0], np.cumsum(sizes)])  # rows of a class stand in the same places in both
     points, codes, tables = classes, [], []
-    for frame, names in parts:
+    every = [(frame, names, frame[GROUP].to_numpy()) for frame, names in parts]
+    (of_row, *of_entries), groups = _ranks([group.to_numpy(), *(own for _, _, own in every)])
+    of_place = of_row[stable_order(theirs, count)]
+    for (frame, names, _), of_entry in zip(every, of_entries, strict=True):
         coded, size = _classes(rows + frame.height, ((hidden(name), frame[name]) for name in names))
         points, count = refined(points, count, coded[:rows], size)
-        of_entry = np.searchsorted(groups, frame[GROUP].to_numpy())
         codes.append(coded[:rows])
-        tables.append((np.searchsorted(of_entry, np.arange(groups.size + 1)), coded[rows:], frame[_WEIGHT].to_numpy()))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(of_entry, minlength=groups))])
+        tables.append((starts, coded[rows:], frame[_WEIGHT].to_numpy()))
     if len(tables) == 1:
-        by_class = codes[0][np.argsort(classes, kind="stable")]
+        by_class = codes[0][stable_order(classes, begins.size - 1)]
         total = log_likelihood(np.arange(rows), begins, by_class, of_place, *tables[0], np.zeros(size))
     else:
         by_point = np.stack(codes)[:, np.lexsort((points, classes))]
@@ -206,9 +209,8 @@ def _numbers(pieces: Sequence[pl.Series]) -> tuple[Codes, int]:
     whole = all(piece.dtype.is_integer() for piece in pieces)
     alike = whole or (pieces[0].dtype.is_numeric() and len({piece.dtype for piece in pieces}) == 1)
     if alike and not any(piece.null_count() for piece in pieces):
-        different = np.unique(np.concatenate([piece.unique().to_numpy() for piece in pieces]))
-        places = [np.searchsorted(different, piece.to_numpy()).astype(np.int32) for piece in pieces]
-        return np.concatenate(places), different.size
+        places, size = _ranks([piece.to_numpy() for piece in pieces])
+        return np.concatenate(places), size
     own = [piece.unique().drop_nulls() for piece in pieces]
     texts = [decode(values) if is_text(values.dtype) else number_texts(values) for values in own]
     kind = pl.Enum(pl.concat(texts).unique().sort())
@@ -221,3 +223,17 @@ def _numbers(pieces: Sequence[pl.Series]) -> tuple[Codes, int]:
             coded.append(codes.cast(pl.Int32))  # also of no values
     size = kind.categories.len()
     return pl.concat(coded).fill_null(size).to_numpy(), size + 1
+
+
+def _ranks(pieces: Sequence[npt.NDArray[Any]]) -> tuple[list[Codes], int]:
+    """The place of each number among the different ones of all pieces, and how many are different."""
+    filled = [piece for piece in pieces if piece.size]
+    low, high = min(piece.min() for piece in filled), max(piece.max() for piece in filled)
+    if low.dtype.kind != "f" and int(high) - int(low) < 2 * sum(piece.size for piece in pieces):
+        present = np.zeros(int(high) - int(low) + 1, np.bool_)  # a place for every number between: no need to sort
+        for piece in filled:
+            present[piece - low] = True
+        place = np.cumsum(present, dtype=np.int32) - np.int32(1)
+        return [place[piece - low] for piece in pieces], int(present.sum())
+    different = np.unique(np.concatenate(pieces))
+    return [np.searchsorted(different, piece).astype(np.int32) for piece in pieces], different.size

@@ -28,7 +28,7 @@ from pluralis.report.exposure import Exposure
 
 
 class PartPublished(NamedTuple):
-    """What a worker tells of a part that it wrote, to a folder below the staged one; or why there is none."""
+    """What a worker tells of a part that it wrote, to a folder of its own; or why there is none."""
 
     folder: str = ""
     manifest: Manifest | None = None

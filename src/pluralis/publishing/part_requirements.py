@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import ceil
-from pathlib import Path
 from typing import Literal
 
 import polars as pl
@@ -87,22 +86,24 @@ def number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) 
     """
     if ceil(cleaning.rows / part) > MOST_PARTS:
         raise InputError(f"Parts of {part:,} rows would be more than {MOST_PARTS:,}. Take larger ones: --part-rows.")
-    wanted, different = ceil(cleaning.rows / part), engine.different(cleaning, draw)
-    allowed = max(1, different // (LEAST_DIFFERENT if part >= LEAST else 1))
+    wanted, each = ceil(cleaning.rows / part), LEAST_DIFFERENT if part >= LEAST else 1
+    different = engine.different(cleaning, draw, wanted * each)
+    allowed = max(1, different // each)
     if allowed < wanted:
         alike = "people" if cleaning.policy.person is not None else "quasi-identifiers"
         cleaning.notes.append(f"Only about {different:,} {alike} differ: {allowed:,} parts instead of {wanted:,}.")
     return min(wanted, allowed)
 
 
-def parquet_files_of(table: object, policy: Policy) -> list[Path]:
-    """The Parquet files of a table."""
+def parquet_of(table: object, policy: Policy) -> ParquetFile:
+    """A table of Parquet files, of which nothing is read yet."""
     files = table_files(table) if names_files(table) else []
     if not files or not files[0].name.lower().endswith(".parquet"):
         raise InputError("Spark reads Parquet. Write the table as Parquet first, or publish with --engine local.")
     policy.require_decided()
-    policy.check_columns(ParquetFile(files, whole=False).columns)
-    return files
+    source = ParquetFile(files, whole=False)
+    policy.check_columns(source.columns)
+    return source
 
 
 def opened(table: object, policy: Policy, encoding: str, separator: str | None) -> pl.DataFrame | ParquetFile:

@@ -14,7 +14,6 @@ What joining tells somebody who knows the method is bounded as for shards in mem
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -22,13 +21,13 @@ from pathlib import Path
 from typing import Literal
 
 from pluralis.attacks import Result
-from pluralis.auditing import Verdict
+from pluralis.auditing import Verdict, audit
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
 from pluralis.engines.base import Engine
-from pluralis.engines.local import LocalEngine
+from pluralis.engines.local import local_engine
 from pluralis.engines.spark import SparkEngine, session
-from pluralis.errors import Infeasible, OutputError
+from pluralis.errors import AuditFailed, Infeasible, OutputError
 from pluralis.metrics import Loss
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
@@ -38,7 +37,7 @@ from pluralis.publishing.part_requirements import (
     number_of_shards,
     of_parts,
     opened,
-    parquet_files_of,
+    parquet_of,
     require_apart,
     require_share,
     require_sizes,
@@ -197,19 +196,22 @@ def publish_in_parts(
         public_stage, private_stage, spilled = stages
         working: Engine
         if engine == "spark":
-            files = parquet_files_of(table, policy)
-            working = SparkEngine.of_files(end.enter_context(session(spark)), files)
+            files = parquet_of(table, policy)
+            working = SparkEngine(end.enter_context(session(spark)), files)
         else:
-            working = LocalEngine(opened(table, policy, encoding, separator), spilled.folder, workers)
+            source = opened(table, policy, encoding, separator)
+            working = end.enter_context(local_engine(source, spilled.folder, workers))
         cleaning = working.learned(policy)
         require_share(cleaning)
         shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
-        asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
+        asked = Asked(of_parts(policy, cleaning), key, format, allow_test, spilled.folder, decimals)
         done = [*published_blocks(working, asked, shards, attacks).values()]
-        parts, published = _manifest(public_stage, done, cleaning.notes)
+        parts, published = _manifest(public_stage, spilled.folder, done, cleaning.notes)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
+        if engine == "spark":
+            _require_kept(public_stage.folder, allow_test)
         _write_private(private_stage, policy, key, published, done[0])
         with one_at_a_time(target.parent), ExitStack() as undo:
             check_target(target, replace=False, mark=MANIFEST)
@@ -244,18 +246,21 @@ def _write_private(to: StagedFolder, policy: Policy, key: Key, published: Publis
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
 
 
-def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]) -> tuple[Parts, PublishedParts]:
-    """Give the parts their names, remove what no part is, and write what they share; `before` is said of all rows."""
+def _manifest(
+    to: StagedFolder, written: Path, done: Sequence[PartPublished], before: Sequence[str]
+) -> tuple[Parts, PublishedParts]:
+    """Give the parts that were written their names, and write what they share; `before` is said of all rows.
+
+    Only they are moved here: what a task leaves that was joined, started twice or died has no place in a release.
+    """
     every, verdicts, losses = OfAll(), [], []
     for i, part in enumerate(done, start=1):
         assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
-        (to.folder / part.folder).rename(to.folder / part_folder(i))
+        (written / part.folder).rename(to.folder / part_folder(i))
         _require_none(every.add(part.manifest, part.sha256))
         verdicts.append(part.verdict)
         losses.append(part.loss)
     _require_none(every.problems())
-    for rest in to.folder.glob("block-*"):  # of blocks that were joined, and of tasks that were started twice
-        shutil.rmtree(rest)
     manifest = every.manifest()
     to.write(MANIFEST, manifest.to_json().encode())
     to.write(README, parts_readme(manifest).encode())
@@ -266,6 +271,13 @@ def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[
     verdict = verdict_of_parts(parts, verdicts)
     attacked = next((part.attacked for part in done if part.attacked is not None), None)
     return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes)
+
+
+def _require_kept(folder: Path, allow_test: bool) -> None:
+    """Audit what other machines wrote, as it is read here; AuditFailed if it does not keep what it promises."""
+    verdict = audit(folder, allow_test=allow_test, limit=None)
+    if not verdict.holds:
+        raise AuditFailed(verdict)
 
 
 def _require_none(problems: Iterable[str]) -> None:

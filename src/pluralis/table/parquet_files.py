@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -21,6 +21,14 @@ ROW_GROUP = 1 << 17  # rows, at most
 COMPRESSION: Literal["zstd", "uncompressed"] = "zstd"
 
 
+class Piece(NamedTuple):
+    """Some rows of one of several files."""
+
+    file: int
+    first: int
+    rows: int
+
+
 class ParquetFile:
     """Columns of a file, each read when it is asked for, so that one can be given up before the next is read.
 
@@ -30,34 +38,36 @@ class ParquetFile:
     """
 
     def __init__(self, paths: Path | Sequence[Path], only: Wanted = None, *, whole: bool = True) -> None:
-        self._paths = [paths] if isinstance(paths, Path) else list(paths)
+        self.paths = [paths] if isinstance(paths, Path) else list(paths)
         self._states, self._heights = list[tuple[int, ...]](), list[int]()
-        schema: dict[str, pl.DataType] = {}
-        for path in self._paths:
+        self.schema: dict[str, pl.DataType] = {}
+        for path in self.paths:
             with self._reading(path), path.open("rb") as file:
                 self._states.append(_state(os.fstat(file.fileno())))
                 own = dict(pl.read_parquet_schema(file))
                 file.seek(0)
                 self._heights.append(int(pl.scan_parquet(file).select(pl.len()).collect().item()))
             check_names(list(own), path.name)
-            schema = schema or own
-            require_same_columns(self._paths[0].name, list(schema), path.name, list(own))
+            self.schema = self.schema or own
+            require_same_columns(self.paths[0].name, list(self.schema), path.name, list(own))
             for name, kind in own.items():
-                if kind != schema[name]:
-                    first = self._paths[0].name
+                if kind != self.schema[name]:
+                    first = self.paths[0].name
                     raise InputError(
-                        f"{name!r} is {schema[name]} in {first} and {kind} in {path.name}. Write one type."
+                        f"{name!r} is {self.schema[name]} in {first} and {kind} in {path.name}. Write one type."
                     )
         self.height = sum(self._heights)
-        self._name = self._paths[0].name
-        if len(self._paths) > 1:
-            self._name += f" and {len(self._paths) - 1:,} other file{'s' * (len(self._paths) > 2)}"
+        self._name = self.paths[0].name
+        if len(self.paths) > 1:
+            self._name += f" and {len(self.paths) - 1:,} other file{'s' * (len(self.paths) > 2)}"
         check_rows(self._name, self.height)
-        self.columns = kept(list(schema), only)
+        self.columns = kept(list(self.schema), only)
         if not whole:
             return
         # polars counts text that is null as nothing; a view of a string takes 16 bytes
-        row_bytes = sum(pl.Series([None] * 8, dtype=schema[name]).estimated_size() / 8 or 16 for name in self.columns)
+        row_bytes = sum(
+            pl.Series([None] * 8, dtype=self.schema[name]).estimated_size() / 8 or 16 for name in self.columns
+        )
         size = f"{self._name} ({self.height:,} rows, {len(self.columns):,} columns)"
         check_memory(size, int(self.height * row_bytes))
 
@@ -68,20 +78,31 @@ class ParquetFile:
         """Some columns as a frame."""
         with stage(f"reading {self._name}") as done:
             frames = []
-            for i, path in enumerate(self._paths):
+            for i, path in enumerate(self.paths):
                 frames.append(self._read_one(i, path, names))
-                done((i + 1) / len(self._paths))
+                done((i + 1) / len(self.paths))
         return pl.concat(frames, rechunk=True) if len(frames) > 1 else frames[0]
 
-    def chunks(self, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
-        """Some columns, so many rows at a time."""
-        for i, path in enumerate(self._paths):
-            for first in range(0, self._heights[i], rows):
-                with self._reading(path):
-                    some = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names).slice(first, rows)
-                    frame = some.collect()
-                self._require_unchanged(i, path)
-                yield frame.with_columns(clear_sorted_flag(column) for column in frame)
+    def pieces(self, rows: int) -> list[Piece]:
+        """The whole table in runs of at most so many rows."""
+        return [
+            Piece(i, first, min(rows, height - first))
+            for i, height in enumerate(self._heights)
+            for first in range(0, height, rows)
+        ]
+
+    def chunks(self, piece: Piece, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        """Some columns of a piece, so many rows at a time."""
+        path = self.paths[piece.file]
+        for first in range(piece.first, piece.first + piece.rows, rows):
+            size = min(rows, piece.first + piece.rows - first)
+            with self._reading(path):
+                some = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(names).slice(first, size)
+                frame = some.collect()
+            self._require_unchanged(piece.file, path)
+            if frame.height != size:
+                raise InputError(f"{path.name} holds fewer rows than it declares: damaged. Get it again.")
+            yield frame.with_columns(clear_sorted_flag(column) for column in frame)
 
     def _require_unchanged(self, i: int, path: Path) -> None:
         with self._reading(path):
