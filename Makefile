@@ -41,6 +41,7 @@ coverage: $(VENV)/.warm
 
 bench: $(VENV)/.warm
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.cores
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.queries
 	$(BIN)/python -m benchmarks.attacks

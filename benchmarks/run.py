@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "performance.md"
 RESULTS = HERE / "results.csv"
+BELOW = "## All cores"  # the part of the page that benchmarks/cores.py writes
 ONE = {"occupation": 5}
 TWO = {"occupation": 5, "relationship": 2}
 JOB = {"job": 5}
@@ -229,16 +230,20 @@ def all_measurements(work: Path, names: list[str], most: int) -> Iterator[dict[s
             yield row
 
 
-def page(rows: list[dict[str, Any]]) -> str:
-    """The measurements as a page."""
+def chip() -> str:
+    """What the processor calls itself."""
     known = Path("/proc/cpuinfo")
     facts = known.read_text().splitlines() if known.exists() else []
-    chip = next((line.split(":")[1].strip() for line in facts if line.startswith("model name")), "")
+    return next((line.split(":")[1].strip() for line in facts if line.startswith("model name")), platform.processor())
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The measurements as a page."""
     lines = [
         "# Performance",
         "",
         EXPLAINED,
-        f"{datetime.date.today().isoformat()}, {chip or platform.processor()}, Python {platform.python_version()}.",
+        f"{datetime.date.today().isoformat()}, {chip()}, Python {platform.python_version()}.",
         "",
         "| method | rows | plan, s | rows/s | publish, s | copy, s | ratio | table, MiB | code, MiB "
         "| peak, MiB | peak / table | own | NCP | suppressed |",
@@ -290,7 +295,8 @@ def main() -> None:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows)
-    PAGE.write_text(page(rows), encoding="utf-8")
+    _, heading, cores = PAGE.read_text(encoding="utf-8").partition(BELOW)
+    PAGE.write_text(page(rows) + (f"\n{heading}{cores}" if heading else ""), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(HERE.parent)}")
 
 

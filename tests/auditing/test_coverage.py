@@ -79,6 +79,38 @@ def test_a_matching_is_the_largest_and_a_shortage_is_one() -> None:
     assert 100 < complete < 1400
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_matching_is_the_largest_with_lists_of_points_and_by_trees_alone(
+    listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boxes of many points, some of which compete for the same few: trees of several levels, searched from anywhere."""
+    rng = default_rng(5)
+    lists = matching._listed
+
+    def no_lists(*asked: Any) -> Any:
+        few, *rest = lists(*asked)
+        return np.zeros_like(few), *rest
+
+    if not listed:
+        monkeypatch.setattr(matching, "_listed", no_lists)
+    short = 0
+    for _ in range(60):
+        points, boxes, size = 300, int(rng.integers(100, 310)), 30
+        codes = rng.integers(0, size, (points, 2)).astype(np.int32)
+        low = rng.integers(0, size, (boxes, 2)).astype(np.int32)
+        high = np.minimum(low + rng.integers(0, rng.choice([8, 30]), (boxes, 2)), size - 1).astype(np.int32)
+        none, nobody = np.full((boxes, 2), -1, np.int64), np.empty(0, np.int32)
+        ones, keys = np.ones(boxes, np.int64), np.zeros(boxes, np.int64)
+        asked = Boxes(low, high, none, np.zeros(1, np.int64), nobody, keys, ones)
+        fits = ((low[:, None] <= codes) & (codes <= high[:, None])).all(axis=2)
+        result = match(asked, Points(codes, np.zeros(points, np.int64)), PLENTY)
+        assert (result.placed, result.untried) == (most_pairs(fits), 0)
+        if result.short.size:
+            short += 1
+            assert fits[result.short].any(axis=0).sum() == result.shared < result.short.size
+    assert 5 < short < 60
+
+
 @pytest.mark.parametrize("part", [1, 10, 40])
 def test_keys_are_matched_apart_as_together(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = default_rng(8)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pluralis.assembling.assembly import assemble
 from pluralis.auditing import audit
 from pluralis.engines import memory
-from pluralis.engines.memory import better_way, plan_of
+from pluralis.engines.memory import better_blocks, plan_of
 from pluralis.engines.shards import blocks_of, joined, number_of_shards, row_words, sampled, shard_of
 from pluralis.errors import Infeasible
 from pluralis.grouping.plan import SUPPRESSED
@@ -193,11 +193,33 @@ def test_no_group_straddles_blocks_and_the_order_of_work_changes_nothing(monkeyp
         monkeypatch.setattr(memory, "in_threads", backward)
         plans.append(plan_of(method, table, case.policy, DRAW, most=100))
     assert (plans[0].group_of == plans[1].group_of).all()
-    way = better_way(method, table, case.policy, DRAW)
-    block = blocks_of(table, case.policy, shard_of(table, DRAW, way, 9), 9)
+    block = better_blocks(method, table, case.policy, DRAW, 9)
     groups = plans[0].group_of
     assert len(set(block.tolist())) > 1
     assert all(len(set(block[groups == group].tolist())) == 1 for group in np.unique(groups))
+
+
+def test_cuts_that_leave_rows_in_few_large_blocks_are_not_taken():
+    """Old people share a disease, so that by cuts most shards are joined; with the hash each stands alone."""
+    age = np.arange(3_600)
+    rng = np.random.default_rng(3)
+    disease = np.where((age >= 1_800) & (rng.random(age.size) < 0.5), 0, rng.integers(1, 9, age.size))
+    policy = Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 3})
+    table = encode(pl.DataFrame({"age": age, "disease": [f"d{v}" for v in disease]}), policy)
+    by_way = {way: blocks_of(table, policy, shard_of(table, DRAW, way, 8), 8) for way in ("cuts", "hash")}
+    largest = {way: np.bincount(block).max() for way, block in by_way.items()}
+    assert largest["cuts"] > 2.5 * table.rows / 8 > largest["hash"]
+    assert (better_blocks(methods()["bsgi"](), table, policy, DRAW, 8) == by_way["hash"]).all()
+
+
+def test_of_two_even_ways_the_one_that_loses_less_on_a_sample_is_taken(monkeypatch):
+    case = seeded(4_000, 5, 6, 90)
+    table, policy = case.table(), case.policy
+    by_way = {way: blocks_of(table, policy, shard_of(table, DRAW, way, 4), 4) for way in ("cuts", "hash")}
+    assert all(np.bincount(block).max() <= 2_500 for block in by_way.values())
+    for losses, better in ((iter([1.0, 2.0]), "cuts"), (iter([2.0, 1.0]), "hash")):
+        monkeypatch.setattr(memory, "_loss", lambda table, plan, losses=losses: next(losses))
+        assert (better_blocks(methods()["bsgi"](), table, policy, DRAW, 4) == by_way[better]).all()
 
 
 def test_small_tables_the_paper_s_variant_and_bounds_of_the_whole_table_are_planned_whole():

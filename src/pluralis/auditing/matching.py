@@ -9,7 +9,10 @@ Short    once no point of a key costs exactly p, the boxes that have points abov
          taken: these are *closed*, no other box can have one. A box that covers only closed points is short, and
          from it a set of boxes is found that ask for more points than they cover (Hall): nobody can serve them all.
 Floor    prices never fall, so no point of a box costs less than its second cheapest did when it last bid. A search
-         that has found two points at this price ends.
+         that has found two points at this price ends; it begins where the last one found its point, since those
+         before are dearer by now.
+Lists    a box that covers few points has a list of them, and boxes bid in the order of how many they cover: whoever
+         has little choice first, so that fewer are outbid.
 Cost     the points of a key stand in a k-d tree that knows the lowest price below each node, so memory grows with rows
          and not with pairs. Bids have no useful bound, though a few for each row are the rule: steps are counted.
          Keys have nothing to do with each other: parts of them run side by side, divided by the rows alone, so that
@@ -33,6 +36,8 @@ njit = optional("numba", "Comparing with an original", "query").njit
 
 LEAF = 8
 CLOSED = 2**30
+FEW = 128  # points of a box that are listed, found by visiting SOME nodes
+SOME = 2_000
 PART = 50_000  # rows and points of the keys that are matched together; more where one key has more
 Flags = npt.NDArray[np.bool_]
 Weights = npt.NDArray[np.float64]
@@ -66,6 +71,15 @@ class _Tree(NamedTuple):
     roots: np.ndarray  # nodes roots[k] to roots[k + 1] are the tree of key k
 
 
+class _Choice(NamedTuple):
+    """The points of boxes that cover few: points[starts[b] : starts[b + 1]] are those of box b, if `few[b]`."""
+
+    few: np.ndarray
+    starts: np.ndarray
+    points: np.ndarray
+    order: Numbers  # of boxes: by key, those that cover fewest points first
+
+
 class _Market(NamedTuple):
     """The price of each point, the lowest below each node, and the box that has the point."""
 
@@ -80,6 +94,7 @@ class _Part(NamedTuple):
     numbers: Numbers  # of the boxes, among all
     boxes: Boxes
     tree: _Tree
+    choice: _Choice
     owner: Numbers
     short: np.ndarray  # boxes of which a row cannot be served
     untried: Numbers  # rows of each box that are not served, and perhaps could be
@@ -135,13 +150,15 @@ def _chosen(boxes: Boxes, some: Numbers) -> Boxes:
 def _served(numbers: Numbers, boxes: Boxes, codes: Codes, key: Numbers, weight: Weights, steps: int) -> _Part:
     """The matching of a part."""
     tree = _plant(codes, key, int(boxes.key[-1]) + 1, weight)
-    owner = np.full(key.size, -1, np.int64)
-    return _settled(_Part(numbers, boxes, tree, owner, np.zeros(boxes.rows.size, np.bool_), boxes.rows, 0), steps)
+    few, starts, listed, count = _listed(tree, boxes)
+    choice = _Choice(few, starts, listed, np.lexsort((count, boxes.key)))
+    owner, short = np.full(key.size, -1, np.int64), np.zeros(boxes.rows.size, np.bool_)
+    return _settled(_Part(numbers, boxes, tree, choice, owner, short, boxes.rows, 0), steps)
 
 
 def _settled(part: _Part, steps: int) -> _Part:
     """Let those bid that are untried, from prices of 0: that keeps what Auction says, whatever the matching is."""
-    short, untried, spent = _bid(part.tree, part.boxes, part.untried, part.owner, steps)
+    short, untried, spent = _bid(part.tree, part.boxes, part.choice, part.untried, part.owner, steps)
     return part._replace(short=part.short | short, untried=untried, spent=spent)
 
 
@@ -258,30 +275,82 @@ def _covers(tree, point, boxes, box):
 
 
 @njit(cache=True, nogil=True)
-def _cheapest(tree, market, boxes, box, floor):
-    """The cheapest open point of a box or -1, the price of the second or CLOSED, and how many nodes were visited.
+def _listed(tree, boxes):
+    """Which boxes cover few points, where their points begin in the list of all, this list, and how many they are."""
+    count, few = np.empty(boxes.rows.size, np.int64), np.zeros(boxes.rows.size, np.bool_)
+    starts, points, end = np.zeros(boxes.rows.size + 1, np.int64), np.empty(boxes.rows.size + FEW, np.int32), 0
+    for box in range(boxes.rows.size):
+        node, stop = tree.roots[boxes.key[box]], tree.roots[boxes.key[box] + 1]
+        found, visited = 0, 0
+        if end + FEW > points.size:
+            points = np.concatenate((points, np.empty(points.size, np.int32)))
+        while node < stop and found <= FEW and visited < SOME:
+            visited += 1
+            if not _meets(tree, node, boxes, box):
+                node = tree.skip[node]
+                continue
+            if tree.skip[node] == node + 1:
+                for point in range(tree.first[node], tree.last[node]):
+                    if _covers(tree, point, boxes, box):
+                        if found < FEW:
+                            points[end + found] = point
+                        found += 1
+            node += 1
+        few[box] = node >= stop and found <= FEW
+        count[box] = found if few[box] else FEW + 1
+        end += found if few[box] else 0
+        starts[box + 1] = end
+    return few, starts, points[:end].copy(), count
+
+
+@njit(cache=True, nogil=True)
+def _cheapest_listed(points, price, floor, begin):
+    """As `_cheapest`, of listed points, from one of them on; also which of them it is."""
+    best, first, second, at = -1, CLOSED, CLOSED, 0
+    for looked in range(points.size):
+        i = begin + looked
+        if i >= points.size:
+            i -= points.size
+        own = price[points[i]]
+        if own < second:
+            if own < first:
+                best, first, second, at = points[i], own, first, i
+            else:
+                second = own
+            if second <= floor:
+                return best, second, looked + 1, at
+    return best, second, points.size, at
+
+
+@njit(cache=True, nogil=True)
+def _cheapest(tree, market, boxes, box, floor, begin):
+    """The cheapest open point of a box or -1, the price of the second or CLOSED, how many nodes were visited, and where
+    the point stands: its leaf. The search begins at a node and ends where it began.
 
     No point of the box costs less than `floor`.
     """
-    node, stop = tree.roots[boxes.key[box]], tree.roots[boxes.key[box] + 1]
-    best, first, second, visited = -1, CLOSED, CLOSED, 0
-    while node < stop:
-        visited += 1
-        if market.lowest[node] >= second or not _meets(tree, node, boxes, box):
-            node = tree.skip[node]
-            continue
-        if tree.skip[node] == node + 1:
-            for point in range(tree.first[node], tree.last[node]):
-                price = market.price[point]
-                if price < second and _covers(tree, point, boxes, box):
-                    if price < first:
-                        best, first, second = point, price, first
-                    else:
-                        second = price
-                    if second <= floor:
-                        return best, second, visited
-        node += 1
-    return best, second, visited
+    root, end = tree.roots[boxes.key[box]], tree.roots[boxes.key[box] + 1]
+    begin = max(begin, root)
+    best, first, second, visited, at = -1, CLOSED, CLOSED, 0, begin
+    for turn in range(2):
+        node, stop = (begin, end) if turn == 0 else (root, begin)
+        while node < stop:
+            visited += 1
+            if market.lowest[node] >= second or not _meets(tree, node, boxes, box):
+                node = tree.skip[node]
+                continue
+            if tree.skip[node] == node + 1:
+                for point in range(tree.first[node], tree.last[node]):
+                    price = market.price[point]
+                    if price < second and _covers(tree, point, boxes, box):
+                        if price < first:
+                            best, first, second, at = point, price, first, node
+                        else:
+                            second = price
+                        if second <= floor:
+                            return best, second, visited, at
+            node += 1
+    return best, second, visited, at
 
 
 @njit(cache=True, nogil=True)
@@ -315,17 +384,17 @@ def _set_price(tree, market, point, price):
 
 
 @njit(cache=True, nogil=True)
-def _bid(tree, boxes, wanting, owner, steps):
-    """Let boxes, sorted by key, bid for as many more points as they are `wanting`; changes `owner`.
+def _bid(tree, boxes, choice, wanting, owner, steps):
+    """Let boxes, key by key, bid for as many more points as they are `wanting`; changes `owner`.
 
     Returns which boxes are short, how many rows of each are untried, and the visits.
     """
     market = _free_market(tree, owner)
-    floor = np.zeros(wanting.size, np.int32)
+    floor, begin = np.zeros(wanting.size, np.int32), np.zeros(wanting.size, np.int64)
     short, untried = np.zeros(wanting.size, np.bool_), np.zeros(wanting.size, np.int64)
     key, first, last, spent = -1, 0, 0, 0
     costing = np.zeros(1, np.int64)  # how many open points of this key have each price
-    for start in range(wanting.size):
+    for start in choice.order:
         if wanting[start] > 0 and boxes.key[start] != key:
             key = boxes.key[start]
             first = last
@@ -339,7 +408,12 @@ def _bid(tree, boxes, wanting, owner, steps):
                 if spent >= steps:
                     untried[box] += 1
                     break
-                point, second, visited = _cheapest(tree, market, boxes, box, floor[box])
+                if choice.few[box]:
+                    listed = choice.points[choice.starts[box] : choice.starts[box + 1]]
+                    found = _cheapest_listed(listed, market.price, floor[box], begin[box])
+                else:
+                    found = _cheapest(tree, market, boxes, box, floor[box], begin[box])
+                point, second, visited, begin[box] = found
                 floor[box] = second
                 spent += visited
                 if point < 0:

@@ -30,6 +30,7 @@ Rows = npt.NDArray[np.int64]
 
 TRIED = 60_000  # rows on which both ways to cut are tried, in TRIED_IN shards each
 TRIED_IN = 4
+LARGEST = 2.5  # times the rows of a shard that a block may have: two shards that were joined, not three
 
 
 def plan_of(method: Method, table: Table, policy: Policy, draw: Draw, *, most: int = SHARD) -> Plan:
@@ -51,8 +52,8 @@ def _plan_of(method: Method, table: Table, policy: Policy, draw: Draw, most: int
         return method.plan(table, policy, draw)
     kept = require_eligible(table, policy, draw)  # what is too common is too common in the whole table
     part = rows_of(table, kept)
-    way = method.ways[0] if len(method.ways) == 1 else better_way(method, part, policy, draw)
-    plan = _in_shards(method, part, policy, draw, way, shards)
+    block_of = better_blocks(method, part, policy, draw, shards)
+    plan = _of_blocks(method, part, policy, draw, block_of)
     whole = np.full(table.rows, SUPPRESSED, np.int64)
     whole[kept] = plan.group_of
     plan = replace(plan, group_of=whole)
@@ -67,23 +68,36 @@ def rows_of(table: Table, rows: Rows) -> Table:
     return replace(table, columns=columns, rows=rows.size, person=person)
 
 
-def better_way(method: Method, table: Table, policy: Policy, draw: Draw) -> Way:
+def better_blocks(method: Method, table: Table, policy: Policy, draw: Draw, shards: int) -> Rows:
+    """The block of every row, by the better way to cut the table.
+
+    Where a way makes a block of three shards or more, one that does not is taken: time would grow faster than the
+    table, and a value that only just fits in a block costs more than near rows save, which a sample does not show. Of
+    ways that are left, it is the one by which the rows of a sample lose less.
+    """
+    blocks = {way: blocks_of(table, policy, shard_of(table, draw, way, shards), shards) for way in method.ways}
+    most = LARGEST * table.rows / shards
+    even = [way for way in method.ways if np.bincount(blocks[way]).max() <= most] or list(method.ways)
+    return blocks[even[0] if len(even) == 1 else better_way(method, even, table, policy, draw)]
+
+
+def better_way(method: Method, ways: Sequence[Way], table: Table, policy: Policy, draw: Draw) -> Way:
     """The way to cut by which the rows of a keyed sample lose less; the first one where both lose as much."""
     small = rows_of(table, sampled(row_words(table, draw), TRIED))
     losses: dict[Way, float] = {}
     with stage("comparing ways to cut"):
-        for way in method.ways:
+        for way in ways:
+            block_of = blocks_of(small, policy, shard_of(small, draw.for_part("trial"), way, TRIED_IN), TRIED_IN)
             try:
-                plan = _in_shards(method, small, policy, draw.for_part("trial"), way, TRIED_IN)
+                plan = _of_blocks(method, small, policy, draw.for_part("trial"), block_of)
             except Infeasible:
                 continue
             losses[way] = _loss(small, plan)
-    return min(losses, key=losses.__getitem__) if losses else method.ways[0]
+    return min(losses, key=losses.__getitem__) if losses else ways[0]
 
 
-def _in_shards(method: Method, table: Table, policy: Policy, draw: Draw, way: Way, shards: int) -> Plan:
+def _of_blocks(method: Method, table: Table, policy: Policy, draw: Draw, block_of: Rows) -> Plan:
     """The plans of blocks, made on all cores. Where a block cannot be planned, the whole table is planned at once."""
-    block_of = blocks_of(table, policy, shard_of(table, draw, way, shards), shards)
     order = np.argsort(block_of, kind="stable")
     blocks = np.split(order, np.cumsum(np.bincount(block_of))[:-1])
 

@@ -11,7 +11,8 @@ sensitive value, of the order of rows, or of who does the work. So shards tell w
 quasi-identifiers do not.
 
 What is decided with sensitive values is which shards are joined, because in one alone some value is too common, and
-which of the two ways loses less on a sample. docs/scale.md says what both can tell somebody who knows the method.
+which of the two ways is taken: the one that joins few, or that loses less on a sample. docs/scale.md says what both can
+tell somebody who knows the method.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pluralis.kernels.space import FLAT, NUMBER, Space
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
 from pluralis.table.encoding import Table
+from pluralis.threads import by_rows
 
 Way = Literal["hash", "cuts"]
 Rows = npt.NDArray[np.int64]
@@ -57,10 +59,14 @@ def shard_of(table: Table, draw: Draw, way: Way, shards: int) -> Rows:
     words = row_words(table, draw)
     if way == "hash":
         return (words % np.uint64(shards)).astype(np.int64)
-    space = space_of(table.quasi, np.arange(table.rows))
-    tree = cut_tree(space, sampled(words, SAMPLE), shards)
+    sample = sampled(words, SAMPLE)
+    tree = cut_tree(space_of(table.quasi, sample), np.arange(sample.size), shards)
     leaf_of = np.empty(table.rows, np.int64)
-    leaves_of(tree, space.points, leaf_of)
+
+    def place(some: slice) -> None:
+        leaves_of(tree, space_of(table.quasi, np.arange(some.start, some.stop)).points, leaf_of[some])
+
+    by_rows(place, table.rows)
     return leaf_of
 
 
