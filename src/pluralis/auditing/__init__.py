@@ -42,55 +42,20 @@ def audit(
     encoding: str = "utf-8",
     separator: str | None = None,
 ) -> Verdict:
-    """Judge every claim of a release from its published bytes.
+    """Judge every claim of a release from its published bytes; with its original, also whether it shows that.
 
-    Parameters
-    ----------
-    release : str, Path or Release
-        A release folder, or a release in memory. A folder is judged by its bytes, and only if it is exactly one
-        release: docs/release.md says what that proves.
-    original : str, Path or data frame, optional
-        The table that was published. With it, the audit also checks that rows are covered and none is invented.
-    allow_test : bool
-        Accept a release that was made with the fixed test key.
-    limit : int or None
-        Bytes that the tables of a folder may unfold to; None for as many as they do.
-    encoding, separator : str
-        Of an original that is a CSV file, as in `read_table`.
-
-    Returns
-    -------
-    Verdict
-        One finding per claim; ``verdict.holds`` is true only if all do.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder is not a release. Nothing in it is believed then.
-    InputError
-        If the original cannot be read.
-
-    Examples
-    --------
-    >>> import pluralis as pls
-    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
-    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
-    >>> release = pls.publish(people, policy, key=pls.Key.test(), attacks=False)
-    >>> pls.audit(release, people, allow_test=True).holds
-    True
-    >>> [finding.claim for finding in pls.audit(release).failures]
-    ['made with a secret key']
+    A release in parts is judged part by part. The rows of a part are those of no other, so its original is not taken
+    here: `verbs.audit` knows which rows are whose.
     """
     if not isinstance(release, Release) and (parts := parts_of(release)) is not None:
         if original is not None:
-            raise InputError(
-                "A release in parts is not compared with its original, for which the key is needed: audit it without."
-            )
+            raise InputError("Which rows of the original are in which part is not known here. Use pluralis.audit.")
         verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit))
         if parts_of(release) != parts:
             raise ReleaseError(f"{release} changed while it was read. Read it again.")
         return verdict
-    frame = None if original is None else read_table(original, encoding=encoding, separator=separator)
+    with stage("reading"):
+        frame = None if original is None else read_table(original, encoding=encoding, separator=separator)
     if isinstance(release, Release):
         tables = {name: dictionary_encode_table(table) for name, table in release.tables.items()}
         problems = list(form_problems(release.manifest, tables))

@@ -22,7 +22,7 @@ from pluralis.progress import stage
 from pluralis.release.attributes import attributes_of, merged
 from pluralis.release.columns import ColumnInfo
 from pluralis.release.manifest import Manifest
-from pluralis.release.parts import PartsManifest
+from pluralis.release.parts import PartInfo, PartsManifest
 from pluralis.release.reading import LIMIT, manifest_of, parts_of, read_release
 from pluralis.release.release import Release
 
@@ -124,10 +124,7 @@ class ReleaseInParts(Shown):
         """
         with stage("reading the parts") as done:
             for i, info in enumerate(self.manifest.parts):
-                part = read_release(self.folder / info.folder, limit=self.limit)
-                if hashlib.sha256(part.manifest.to_json().encode()).hexdigest() != info.sha256:
-                    raise ReleaseError(f"{info.folder} changed while it was read. Read the release again.")
-                yield part
+                yield read_part(self.folder, info, limit=self.limit)
                 done((i + 1) / len(self.manifest.parts))
 
     def described(self) -> Release:
@@ -247,6 +244,14 @@ class ReleaseInParts(Shown):
         yield f"Release by {stated.method}, {stated.kind}: {size}{', made with the test key' if stated.test else ''}"
         yield "Promised:"
         yield Columns(("",), [[claim] for claim in stated.claims])
+
+
+def read_part(folder: Path, info: PartInfo, *, limit: int | None = LIMIT) -> Release:
+    """One part of a release, which its manifest describes so."""
+    part = read_release(folder / info.folder, limit=limit)
+    if hashlib.sha256(part.manifest.to_json().encode()).hexdigest() != info.sha256:
+        raise ReleaseError(f"{info.folder} changed while it was read. Read the release again.")
+    return part
 
 
 def _of_all(manifests: Sequence[Manifest]) -> Manifest:

@@ -13,11 +13,11 @@ What joining tells somebody who knows the method is bounded as for shards in mem
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +30,7 @@ from pluralis.engines.local import LocalEngine
 from pluralis.engines.spark import SparkEngine, session
 from pluralis.errors import Infeasible, OutputError
 from pluralis.metrics import Loss
+from pluralis.metrics.parts import loss_of_parts
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
@@ -43,6 +44,8 @@ from pluralis.publishing.part_requirements import (
     require_share,
     require_sizes,
 )
+from pluralis.publishing.part_shards import FILE as PART_SHARDS
+from pluralis.publishing.part_shards import PartShards
 from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
 from pluralis.publishing.saving import Format
@@ -79,6 +82,7 @@ class PublishedParts(Shown):
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl
     >>> import pluralis as pls
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
@@ -95,15 +99,15 @@ class PublishedParts(Shown):
     attacked: tuple[Result, ...] | None
     notes: tuple[str, ...]
 
-    @property
-    def ncp(self) -> float:
-        """The information loss of published rows, from 0 to 1, on average over all parts."""
-        return sum(loss.ncp * loss.rows for loss in self.losses) / self.manifest.rows
+    @cached_property
+    def loss(self) -> Loss:
+        """What all parts lost together."""
+        return loss_of_parts(self.losses)
 
     def _parts(self) -> Iterator[str | Columns]:
         stated = self.manifest
         size = f"{stated.rows:,} rows in {len(stated.parts):,} parts, {stated.suppressed:,} suppressed"
-        yield f"Published by {stated.method}: {size}, information loss {self.ncp:.4f}"
+        yield f"Published by {stated.method}: {size}, information loss {self.loss.ncp:.4f}"
         yield "Every claim holds." if self.verdict.holds else "Not every claim holds."
         yield from (f"Note: {note}" for note in self.notes)
 
@@ -175,6 +179,7 @@ def publish_in_parts(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl
     >>> import pluralis as pls
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
@@ -203,14 +208,16 @@ def publish_in_parts(
             working = LocalEngine(opened(table, policy, encoding, separator), spilled.folder, workers)
         cleaning = working.learned(policy)
         require_share(cleaning)
-        shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))
+        shards = number_of_shards(working, cleaning, Draw(key), part)
+        rows = working.route(cleaning, Draw(key), shards)
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
         asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
-        done = [*published_blocks(working, asked, shards, attacks).values()]
+        blocks = published_blocks(working, asked, rows, attacks)
+        done = [*blocks.values()]
         parts, published = _manifest(public_stage, done, cleaning.notes)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
-        _write_private(private_stage, policy, key, published, done[0])
+        _write_private(private_stage, policy, key, published, done[0], PartShards.of_blocks(shards, blocks))
         with one_at_a_time(target.parent), ExitStack() as undo:
             check_target(target, replace=False, mark=MANIFEST)
             private_stage.show(undo, replace=False)
@@ -235,13 +242,16 @@ def _require_free(target: Path) -> None:
         check_target(one, replace=False, mark=MANIFEST)
 
 
-def _write_private(to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, first: PartPublished) -> None:
+def _write_private(
+    to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, first: PartPublished, shards: PartShards
+) -> None:
     """What only the publisher sees; the key knows what was made under it."""
     manifest = published.manifest
-    replace(key.with_release(Made(manifest.method, _digest(manifest))), designs={}).write(to.folder / "key")
+    replace(key.with_release(Made(manifest.method, manifest.sha256)), designs={}).write(to.folder / "key")
     report = _report(policy, published, first)
-    lost = {"parts": [loss.to_dict() for loss in published.losses]}
+    lost = {**published.loss.to_dict(), "parts": [loss.to_dict() for loss in published.losses]}
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
+    to.write(PART_SHARDS, shards.to_json(manifest.sha256).encode(), mode=0o600)
 
 
 def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]) -> tuple[Parts, PublishedParts]:
@@ -284,7 +294,3 @@ def _report(policy: Policy, published: PublishedParts, first: PartPublished) -> 
     notes = (SHOWN.format(parts=f"{len(stated.parts):,}"), *published.notes)
     manifest = first.manifest.model_copy(update=whole)
     return render_report(policy, manifest, published.verdict, first.loss, notes, first.attacked, first.exposures)
-
-
-def _digest(manifest: PartsManifest) -> str:
-    return hashlib.sha256(manifest.to_json().encode()).hexdigest()

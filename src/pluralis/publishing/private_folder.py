@@ -19,6 +19,7 @@ from pluralis.publishing.republishing import PRIVATE
 from pluralis.randomness import Key
 from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.manifest import MANIFEST, Manifest
+from pluralis.release.reading import manifest_of, parts_of
 from pluralis.report.report import render_report
 from pluralis.report.risk import with_results
 
@@ -60,20 +61,19 @@ def write_beside_key(
         to.write(name, text.encode(), mode=0o600)
 
 
-def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
+def keep_results(folder: str | Path, results: Sequence[Result], private: Path | None = None) -> None:
     """Write what attacks got into the private folder of a release, if it is there, and show it in the report.
 
     What was got from the same release before is kept, but for questions that are answered anew of as many people, or
     more.
     """
-    private = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
+    private = private or Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
     if not (private / "key").is_file():
         return
-    written = (Path(folder) / MANIFEST).read_bytes()
-    sha256, lists = (
-        hashlib.sha256(written).hexdigest(),
-        AttributeLists.of_manifest(Manifest.model_validate_json(written)),
-    )
+    sha256 = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
+    parts = parts_of(folder)
+    described = Path(folder) if parts is None else Path(folder) / parts.manifest.parts[0].folder
+    lists = AttributeLists.of_manifest(manifest_of(described))
     before, later = _kept_results(private / ATTACKED, sha256)
     kept = _joined(before, results)
     later = frozenset(result for result in kept if result in later or result in results)
