@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pluralis.attacks import Result
     from pluralis.release.attribute_lists import AttributeLists
-    from pluralis.release.parts import PartsManifest
     from pluralis.release.release import Release
 
 PARTS = (
@@ -62,7 +61,6 @@ def attack(
 ) -> None:
     """What adversaries get from a release, beside what was promised and the prior."""
     from pluralis.publishing.private_folder import keep_results
-    from pluralis.release.reading import parts_of, read_release
     from pluralis.verbs.attack import attack as run_attacks
 
     if explain is not None:
@@ -84,15 +82,23 @@ def attack(
     if as_json:
         print_json({"results": [result.to_dict() for result in results]})
     else:
-        parts = parts_of(folder)
-        release = read_release(folder if parts is None else folder / parts.manifest.parts[0].folder, limit=gib(limit))
-        others, named = len(other or ()), person is not None
+        release, parts = _described(folder, gib(limit))
         show_results(
-            terminal(), results, release, only or (), others, named=named, parts=parts and parts.manifest,
+            terminal(), results, release, only or (), len(other or ()), named=person is not None, parts=parts,
             everything=everything,
         )  # fmt: skip
     if any(result.breach for result in results):
         raise typer.Exit(1)
+
+
+def _described(folder: Path, limit: int) -> tuple[Release, int]:
+    """A release, and 0; or the first part of one in parts, and how many there are."""
+    from pluralis.release.reading import parts_of, read_release
+
+    if (parts := parts_of(folder)) is None:
+        return read_release(folder, limit=limit), 0
+    infos = parts.manifest.parts
+    return read_release(folder / infos[0].folder, limit=limit), len(infos)
 
 
 def _explain(folder: Path, group: str, limit: int, as_json: bool) -> None:
@@ -114,13 +120,13 @@ def show_results(
     others: int = 0,
     *,
     named: bool = False,
-    parts: PartsManifest | None = None,
+    parts: int = 0,
     everything: bool = False,
 ) -> None:
     """A line for each question, the worst first: the worst few about different values, or everything.
 
     `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had;
-    `named` whether a person column was named. Where `release` is one of several parts, these are all of them.
+    `named` whether a person column was named; `parts` of how many `release` is the first.
     """
     from pluralis.attacks.base import NOT_RUN
     from pluralis.attacks.results import worst_first, worst_of_each
@@ -161,8 +167,8 @@ def show_results(
     for reason, names in _silent({result.attack for result in results}, release, only, others, named).items():
         if names:
             console.say("[dim]{} {}.[/]", reason, ", ".join(names))
-    if parts is not None:
-        console.say(PARTS, counted(len(parts.parts), "part"), wrap=False)
+    if parts:
+        console.say(PARTS, counted(parts, "part"), wrap=False)
     console.say("right: people guessed right; prior: the best guess without the release; worst: the maximum posterior.")
     for rows, note in _footnotes(shown, lists):
         console.say("  [dim]{}: {}[/]", rows, note, wrap=False)

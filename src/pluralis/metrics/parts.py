@@ -120,9 +120,9 @@ def _by_name(parts: Sequence[Distribution], weights: Shares) -> Distribution:
     place = {value: i for i, value in enumerate(shown)}
     for own, weight in zip(parts, weights.tolist(), strict=True):
         last = len(own.values) - 1 if own.cut else -1
-        at = [place.get(value, -1) if i != last else -1 for i, value in enumerate(own.values)]
-        np.add.at(before, at, weight * np.array(own.before))
-        np.add.at(after, at, weight * np.array(own.after))
+        places = [place.get(value, -1) if i != last else -1 for i, value in enumerate(own.values)]
+        np.add.at(before, places, weight * np.array(own.before))
+        np.add.at(after, places, weight * np.array(own.after))
     cut = len(shown) < len(every) or any(own.cut for own in parts)
     end = len(shown) + cut
     values, shares = (*shown, OTHERS)[:end], [tuple(own[:end].tolist()) for own in (before, after)]

@@ -89,8 +89,8 @@ def attack(
         folder = Path(release)
         _require_apart(folder, parts, others, person)
         of_part = _samples(parts, sample)
-        with original_parts(folder, parts, original, private, encoding=encoding, separator=separator) as found:
-            results = found.each(partial(_attacked, folder, only, person, of_part, limit), "attacking the parts")
+        with original_parts(folder, parts, original, private, encoding=encoding, separator=separator) as routed:
+            results = routed.each(partial(_attacked, folder, only, person, of_part, limit), "attacking the parts")
         return results_of_parts(zip((info.folder for info in parts.manifest.parts), results, strict=True))
     if private is not None:
         raise InputError("A private folder says which rows are in which part: this is no release in parts.")

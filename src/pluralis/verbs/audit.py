@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import polars as pl
 from pluralis.auditing import Verdict
 from pluralis.auditing import audit as judge
 from pluralis.auditing.parts import verdict_of_parts
+from pluralis.auditing.verdict import COUNTED
 from pluralis.errors import InputError
 from pluralis.release.parts import PartInfo, Parts, of_a_part
 from pluralis.release.reading import LIMIT, parts_of
@@ -56,7 +56,8 @@ def audit(
     ReleaseError
         If the folder is not a release. Nothing in it is believed then.
     InputError
-        If the original cannot be read; of a release in parts, if its private folder is not there.
+        If the original cannot be read, or is that of a release in parts, and only one part is named; of a release in
+        parts, if its private folder is not there.
 
     Examples
     --------
@@ -75,8 +76,9 @@ def audit(
     if private is not None:
         raise InputError("A private folder says which rows are in which part: this is no release in parts.")
     verdict = judge(release, original, allow_test=allow_test, limit=limit, encoding=encoding, separator=separator)
-    about = None if isinstance(release, Release) or original is None else of_a_part(Path(release))
-    return verdict if about is None or verdict.holds else _said_of_part(verdict, about)
+    if original is not None and not isinstance(release, Release):
+        _require_rows_of_a_part(Path(release), verdict)
+    return verdict
 
 
 def _of_parts(
@@ -94,8 +96,8 @@ def _of_parts(
     judged = partial(_judged, folder, allow_test, limit)
     with original_parts(
         folder, parts, original, private, encoding=encoding, separator=separator, as_many=False
-    ) as found:
-        verdicts = found.each(judged, "comparing the parts with the original")
+    ) as routed:
+        verdicts = routed.each(judged, "comparing the parts with the original")
     return verdict_of_parts(parts, verdicts)
 
 
@@ -104,12 +106,8 @@ def _judged(folder: Path, allow_test: bool, limit: int | None, info: PartInfo, r
     return judge(folder / info.folder, rows, allow_test=allow_test, limit=limit)
 
 
-def _said_of_part(verdict: Verdict, about: str) -> Verdict:
-    """A verdict on one part, whose findings say that all rows are not those of a part."""
-    return replace(
-        verdict,
-        findings=tuple(
-            finding if finding.holds or finding.note is not None else replace(finding, note=about)
-            for finding in verdict.findings
-        ),
-    )
+def _require_rows_of_a_part(folder: Path, verdict: Verdict) -> None:
+    """Refuse the original of a release in parts beside one of its parts."""
+    counted = next((finding for finding in verdict.failures if finding.claim == COUNTED), None)
+    if counted is not None and (about := of_a_part(folder)) is not None:
+        raise InputError(f"The original has {counted.promised or 0:,.0f} rows. {about}")

@@ -90,8 +90,8 @@ def measure(
     if parts is not None and not isinstance(release, Release):
         folder = Path(release)
         require_population(population, parts.manifest.rows + parts.manifest.suppressed)
-        with original_parts(folder, parts, original, private, encoding=encoding, separator=separator) as found:
-            return _of_parts(folder, parts, found, asked, population, limit)
+        with original_parts(folder, parts, original, private, encoding=encoding, separator=separator) as routed:
+            return _of_parts(folder, parts, routed, asked, population, limit)
     if private is not None:
         raise InputError("A private folder says which rows are in which part: this is no release in parts.")
     with telling_of_a_part(release):
@@ -110,10 +110,10 @@ class Asked(NamedTuple):
 
 
 def _of_parts(
-    folder: Path, parts: Parts, found: OriginalParts, asked: Asked, population: int | None, limit: int | None
+    folder: Path, parts: Parts, routed: OriginalParts, asked: Asked, population: int | None, limit: int | None
 ) -> Loss:
     """The losses of all parts together, and how the sums of their answers are off."""
-    measured = found.each(partial(_measured, folder, limit, bool(asked.queries)), "measuring the parts")
+    measured = routed.each(partial(_measured, folder, limit, bool(asked.queries)), "measuring the parts")
     loss = loss_of_parts([own for own, _ in measured], population)
     if not asked.queries:
         return loss
@@ -122,7 +122,7 @@ def _of_parts(
     answers: dict[str, Answers] = {}
     for name, conditions in queries_on(described, values, *asked).items():
         own = [resolved(condition, described) for condition in conditions]
-        counts = found.each(partial(_counted, folder, limit, own), f"asking random counts of {name}")
+        counts = routed.each(partial(_counted, folder, limit, own), f"asking random counts of {name}")
         answers[name] = answers_from([_summed(query) for query in zip(*counts, strict=True)], CONFIDENCE)
     return replace(loss, queries=answers)
 

@@ -96,11 +96,11 @@ def original_parts(
         require_rows(rows.height, stated.rows, stated.suppressed)
     with staging(own.with_name(folder.absolute().name + SPILL)) as (spilled,):
         engine = LocalEngine(rows, spilled.folder, 0 if stated.rows < MANY else None)
-        routed = engine.route(engine.learned(policy), Draw(key), shards.shards)
-        found = OriginalParts(stated, engine, tuple(shards.blocks(routed)))
+        of_shards = engine.route(engine.learned(policy), Draw(key), shards.shards)
+        routed = OriginalParts(stated, engine, tuple(shards.blocks(of_shards)))
         if as_many:
-            found.require_rows()
-        yield found
+            routed.require_rows()
+        yield routed
     if parts_of(folder) != parts:
         raise ReleaseError(f"{folder} changed while it was read. Read it again.")
 
