@@ -27,6 +27,19 @@ def sample_of_parts(rows: Sequence[int], people: int) -> list[int]:
     return [max(1, round(people * own / sum(rows))) for own in rows]
 
 
+def results_of_a_sample(folder: str, results: Sequence[Result]) -> tuple[Result, ...]:
+    """The results of one part as those of a sample of all people.
+
+    >>> one = Result("homogeneity", "ill", 100, False, 0.5, 0.5, 0.5, 0.2, worst=0.5, witness="group 7")
+    >>> [(own.sampled, round(own.low, 2), own.witness) for own in results_of_a_sample("part-00001", [one])]
+    [(True, 0.4, 'part-00001, group 7')]
+    """
+    return tuple(
+        replace(own, **score(own.success, own.targets, own.targets > 0), witness=_placed(folder, own))
+        for own in results
+    )
+
+
 def results_of_parts(parts: Iterable[tuple[str, Sequence[Result]]]) -> AttackResults:
     """The results of all parts, which come with their folders, question by question.
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from pluralis.attacks import Result
+from pluralis.attacks.parts import results_of_a_sample
 from pluralis.auditing import Verdict
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
@@ -50,16 +51,13 @@ from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
 from pluralis.publishing.saving import Format
 from pluralis.randomness import Draw, Key, Made
-from pluralis.release.manifest import MANIFEST, README
+from pluralis.release.manifest import MANIFEST, README, Manifest
 from pluralis.release.parts import OfAll, Parts, PartsManifest, part_folder, parts_readme
 from pluralis.release.reading import parts_of
+from pluralis.report.exposure import exposures_of_parts
 from pluralis.report.report import render_report
 
 MOST_NOTES = 20
-SHOWN = (
-    "This release is in {parts} parts. Claims are those of all of them; attacks, losses and groups are those of the "
-    "first part, which is a sample: a keyed hash decides who is in it."
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,10 +212,11 @@ def publish_in_parts(
         asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
         blocks = published_blocks(working, asked, rows, attacks)
         done = [*blocks.values()]
-        parts, published = _manifest(public_stage, done, cleaning.notes)
+        parts, published, described = _manifest(public_stage, done, cleaning.notes)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
-        _write_private(private_stage, policy, key, published, done[0], PartShards.of_blocks(shards, blocks))
+        report = _report(policy, published, described, done)
+        _write_private(private_stage, policy, key, published, report, PartShards.of_blocks(shards, blocks))
         with one_at_a_time(target.parent), ExitStack() as undo:
             check_target(target, replace=False, mark=MANIFEST)
             private_stage.show(undo, replace=False)
@@ -243,19 +242,23 @@ def _require_free(target: Path) -> None:
 
 
 def _write_private(
-    to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, first: PartPublished, shards: PartShards
+    to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, report: str, shards: PartShards
 ) -> None:
     """What only the publisher sees; the key knows what was made under it."""
     manifest = published.manifest
     replace(key.with_release(Made(manifest.method, manifest.sha256)), designs={}).write(to.folder / "key")
-    report = _report(policy, published, first)
     lost = {**published.loss.to_dict(), "parts": [loss.to_dict() for loss in published.losses]}
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
     to.write(PART_SHARDS, shards.to_json(manifest.sha256).encode(), mode=0o600)
 
 
-def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]) -> tuple[Parts, PublishedParts]:
-    """Give the parts their names, remove what no part is, and write what they share; `before` is said of all rows."""
+def _manifest(
+    to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]
+) -> tuple[Parts, PublishedParts, Manifest]:
+    """Give the parts their names, remove what no part is, and write what they share; `before` is said of all rows.
+
+    Last comes the manifest of the first part with what is true of all of them, for the report.
+    """
     every, verdicts, losses = OfAll(), [], []
     for i, part in enumerate(done, start=1):
         assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
@@ -274,8 +277,15 @@ def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[
         notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES:,} more notes of other parts, much like these.")
     parts = Parts(manifest, tuple(every.claims))
     verdict = verdict_of_parts(parts, verdicts)
-    attacked = next((part.attacked for part in done if part.attacked is not None), None)
-    return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes)
+    attacked = done[0].attacked
+    if attacked is not None and len(done) > 1:
+        attacked = results_of_a_sample(manifest.parts[0].folder, attacked)
+    whole = {
+        "rows": manifest.rows, "suppressed": manifest.suppressed, "breaks": manifest.breaks, "claims": every.weakest
+    }  # fmt: skip
+    assert done[0].manifest is not None  # it passed
+    described = done[0].manifest.model_copy(update=whole)
+    return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes), described
 
 
 def _require_none(problems: Iterable[str]) -> None:
@@ -286,11 +296,10 @@ def _require_none(problems: Iterable[str]) -> None:
         )
 
 
-def _report(policy: Policy, published: PublishedParts, first: PartPublished) -> str:
-    """The report: claims of all parts; of attacks, losses and groups those of the first one."""
-    assert first.manifest is not None and first.loss is not None  # noqa: PT018
-    stated = published.manifest
-    whole = {"rows": stated.rows, "suppressed": stated.suppressed, "breaks": stated.breaks}
-    notes = (SHOWN.format(parts=f"{len(stated.parts):,}"), *published.notes)
-    manifest = first.manifest.model_copy(update=whole)
-    return render_report(policy, manifest, published.verdict, first.loss, notes, first.attacked, first.exposures)
+def _report(policy: Policy, published: PublishedParts, described: Manifest, done: Sequence[PartPublished]) -> str:
+    """The report: claims, losses and groups are those of all parts, attacks those of the first one."""
+    infos = published.manifest.parts
+    exposed = exposures_of_parts((info.folder, part.exposures) for info, part in zip(infos, done, strict=True))
+    return render_report(
+        policy, described, published.verdict, published.loss, published.notes, published.attacked, exposed, infos
+    )

@@ -21,7 +21,7 @@ from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.manifest import MANIFEST, Manifest
 from pluralis.release.reading import manifest_of, parts_of
 from pluralis.report.report import render_report
-from pluralis.report.risk import with_results
+from pluralis.report.risk import of_a_sample, with_results
 
 if TYPE_CHECKING:
     from pluralis.publishing.saving import Publication
@@ -80,7 +80,8 @@ def keep_results(folder: str | Path, results: Sequence[Result], private: Path | 
     _rewrite(private / ATTACKED, _results_json(sha256, kept, later))
     report = private / REPORT
     if report.is_file():
-        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept, lists, later))
+        sample = of_a_sample(parts.manifest.parts) if parts is not None and later != frozenset(kept) else ""
+        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept, lists, later, sample))
 
 
 def _joined(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:

@@ -186,11 +186,16 @@ class OfAll:
             kind=first.kind,
             rows=sum(info.rows for info in self._infos),
             suppressed=sum(info.suppressed for info in self._infos),
-            claims=tuple(claim.rule for claim in self._worst),
+            claims=tuple(claim.rule for claim in self.weakest),
             breaks=(*self._sentences(), JOINED),
             parts=tuple(self._infos),
             test=first.test,
         )
+
+    @property
+    def weakest(self) -> tuple[Claim, ...]:
+        """Each claim as the part makes it that promises least."""
+        return tuple(self._worst)
 
     def _sentences(self) -> list[str]:
         return [sentence for sentence in self._breaks if not (self._measured and is_unmeasured(sentence))]
