@@ -7,6 +7,7 @@ that a mistake in a method is not repeated by the one who checks it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import isclose
 from pathlib import Path
 
@@ -24,13 +25,15 @@ from pluralis.release.domains import told_apart
 from pluralis.release.form import form_problems
 from pluralis.release.manifest import Manifest
 from pluralis.release.original import recoded
-from pluralis.release.parts import PartsManifest
+from pluralis.release.parts import PartInfo, PartsManifest
 from pluralis.release.reading import LIMIT, inspecting, parts_of, refusing
 from pluralis.release.release import Release
 from pluralis.table.dictionaries import decode_table, dictionary_encode_table
 from pluralis.table.sources import read_table
 
 __all__ = ["Finding", "Verdict", "audit"]
+
+AT_ONCE = 2_000_000  # rows of parts that are judged at the same time, so that memory is bounded however many cores are
 
 
 def audit(
@@ -68,10 +71,15 @@ def audit(
 
 
 def _each_part(folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None) -> Iterator[Verdict]:
-    """The verdicts on the parts of a release, one after the other: one part at a time is in memory."""
-    with stage("auditing the parts") as done:
-        for i, info in enumerate(parts.parts):
-            yield audit(folder / info.folder, allow_test=allow_test, limit=limit)
+    """The verdicts on the parts of a release, in their order: as many at a time as there are threads and room for."""
+
+    def judged(info: PartInfo) -> Verdict:
+        return audit(folder / info.folder, allow_test=allow_test, limit=limit)
+
+    room = AT_ONCE // max(1, *(info.rows for info in parts.parts))
+    with stage("auditing the parts") as done, ThreadPoolExecutor(max(1, min(pl.thread_pool_size(), room))) as pool:
+        for i, verdict in enumerate(pool.map(judged, parts.parts)):
+            yield verdict
             done((i + 1) / len(parts.parts))
 
 
