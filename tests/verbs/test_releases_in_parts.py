@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -118,6 +119,46 @@ def test_persons_joined_shards_and_several_files(tmp_path: Path) -> None:
     assert pls.measure(tmp_path / "release", tmp_path / "files").rows == made.manifest.rows
     results = pls.attack(tmp_path / "release", tmp_path / "files", person="person", sample=400)
     assert any(one.attack == "persons" and one.whom == "people with several rows" for one in results)
+
+
+CLEANED = """
+version: 1
+missing: ["?"]
+attributes:
+  age: {role: quasi, type: number, missing: ["-9"], top: 90}
+  weight: {role: quasi, type: number}
+  town: {role: quasi}
+  zip: {role: quasi, hierarchy: {file: zip.csv}}
+  ill: {role: sensitive, l: 3, if_missing: drop}
+  cost: {role: sensitive, l: 2, type: number, bin: 1000}
+publish: {method: bsgi, suppress: 0.3}
+"""
+
+
+def test_a_raw_original_is_cleaned_again_as_it_was(tmp_path: Path) -> None:
+    """Marks of missing values, spellings, numbers cut off, bins; and a hierarchy file, which is no longer needed."""
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame({
+        "age": [str(age) if age % 9 else "-9" for age in rng.integers(18, 110, ROWS)],
+        "weight": rng.normal(70, 10, ROWS).round(1),
+        "town": rng.choice(["Oslo", "OSLO ", "Bergen", "bergen", "?", "Rome"], ROWS),
+        "zip": rng.choice(["10115", "10117", "20095", "20097"], ROWS),
+        "ill": rng.choice([*(f"d{i}" for i in range(9)), None], ROWS),
+        "cost": rng.integers(0, 9_000, ROWS),
+    })  # fmt: skip
+    table.write_csv(tmp_path / "people.csv")
+    (tmp_path / "zip.csv").write_text("10115;101;*\n10117;101;*\n20095;200;*\n20097;200;*\n", encoding="utf-8")
+    policy = pls.Policy.parse(CLEANED, folder=tmp_path)
+    made = published(tmp_path / "people.csv", policy, tmp_path / "release")
+    (tmp_path / "zip.csv").unlink()
+    assert audited(tmp_path / "release", tmp_path / "people.csv").holds
+    loss = pls.measure(tmp_path / "release", tmp_path / "people.csv", queries=5, dimensions=1)
+    assert (loss.rows, loss.suppressed, len(made.manifest.parts)) == (made.manifest.rows, made.manifest.suppressed, 3)
+    assert loss.ncp == pytest.approx(made.loss.ncp)
+    ill = next(own for own in loss.distributions if own.attribute == "ill")
+    assert ill.before[ill.values.index("(missing)")] == pytest.approx(table["ill"].null_count() / ROWS)
+    assert {name: own.queries for name, own in loss.queries.items()} == {"cost": 5, "ill": 5}
+    assert not pls.attack(tmp_path / "release", tmp_path / "people.csv", sample=100, only="homogeneity").breaches
 
 
 def test_processes_give_what_one_process_gives(anatomy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ Means      NCP and KL divergence, by rows; additional loss, by groups, which is 
            what is said where persons do: it is convex.
 Shares     of values before and after, exactly for those that every part shows by name; the others are together. The
            bins of numbers are those of all parts, and those of each part count evenly. The distance of a column is the
-           mean of those of the parts, and no smaller than that of the whole.
+           mean of those of the parts.
 Counts     are asked of all parts, and each sum is compared with the true count in the whole original.
 Risk       by classes of each part (`risk.risk_of_parts`).
 """
@@ -99,14 +99,15 @@ def _distributions(losses: Sequence[Loss]) -> tuple[Distribution, ...]:
     """Of each column that all parts compare."""
     of_parts = [{own.attribute: own for own in loss.distributions} for loss in losses]
     shared = [name for name in of_parts[0] if all(name in own for own in of_parts)]
-    weights = np.array([loss.rows for loss in losses], np.float64)
-    return tuple(_together([own[name] for own in of_parts], weights / weights.sum()) for name in shared)
+    rows = np.array([[loss.rows + loss.suppressed, loss.rows] for loss in losses], np.float64)
+    weights = rows / rows.sum(axis=0)
+    return tuple(_together([own[name] for own in of_parts], weights) for name in shared)
 
 
 def _together(parts: Sequence[Distribution], weights: Shares) -> Distribution:
-    """The distribution of one column of parts that have these shares of all rows."""
+    """The distribution of one column of parts that have these shares of the rows before and after."""
     together = _by_bins(parts, weights) if parts[0].bins else _by_name(parts, weights)
-    return replace(together, distance=float(weights @ np.array([own.distance for own in parts])))
+    return replace(together, distance=float(weights[:, 0] @ np.array([own.distance for own in parts])))
 
 
 def _by_name(parts: Sequence[Distribution], weights: Shares) -> Distribution:
@@ -116,17 +117,17 @@ def _by_name(parts: Sequence[Distribution], weights: Shares) -> Distribution:
     shown = [
         value for value in every if all(value in own or not one.cut for own, one in zip(named, parts, strict=True))
     ]
-    before, after = np.zeros(len(shown) + 1), np.zeros(len(shown) + 1)
+    summed = np.zeros((2, len(shown) + 1))
     place = {value: i for i, value in enumerate(shown)}
-    for own, weight in zip(parts, weights.tolist(), strict=True):
+    for own, weight in zip(parts, weights, strict=True):
         last = len(own.values) - 1 if own.cut else -1
         places = [place.get(value, -1) if i != last else -1 for i, value in enumerate(own.values)]
-        np.add.at(before, places, weight * np.array(own.before))
-        np.add.at(after, places, weight * np.array(own.after))
+        for i, shares in enumerate((own.before, own.after)):
+            np.add.at(summed[i], places, weight[i] * np.array(shares))
     cut = len(shown) < len(every) or any(own.cut for own in parts)
     end = len(shown) + cut
-    values, shares = (*shown, OTHERS)[:end], [tuple(own[:end].tolist()) for own in (before, after)]
-    return replace(parts[0], values=values, before=shares[0], after=shares[1], cut=cut)
+    before, after = (tuple(own[:end].tolist()) for own in summed)
+    return replace(parts[0], values=(*shown, OTHERS)[:end], before=before, after=after, cut=cut)
 
 
 def _by_bins(parts: Sequence[Distribution], weights: Shares) -> Distribution:
@@ -134,9 +135,9 @@ def _by_bins(parts: Sequence[Distribution], weights: Shares) -> Distribution:
     of_parts = [_edges(own) for own in parts]
     edges = np.linspace(min(own[0] for own in of_parts), max(own[-1] for own in of_parts), BINS + 1)
     below = np.zeros((2, BINS + 1))
-    for own, ends, weight in zip(parts, of_parts, weights.tolist(), strict=True):
+    for own, ends, weight in zip(parts, of_parts, weights, strict=True):
         for i, shares in enumerate((own.before, own.after)):
-            below[i] += weight * rows_below(edges, ends[:-1], ends[1:], np.array(shares))
+            below[i] += weight[i] * rows_below(edges, ends[:-1], ends[1:], np.array(shares))
     names = tuple(number_text(round(float(edge), 6)) for edge in edges[:-1])
     before, after = (tuple(np.diff(own).tolist()) for own in below)
     return replace(parts[0], values=names, before=before, after=after)

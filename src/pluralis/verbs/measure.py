@@ -19,6 +19,7 @@ from pluralis.metrics import measure as measure_one
 from pluralis.metrics.parts import loss_of_parts
 from pluralis.metrics.risk import require_population
 from pluralis.metrics.workloads import CONFIDENCE, Answers, answers_from, counted, queries_on, resolved, values_in
+from pluralis.release.original import recoded
 from pluralis.release.parts import PartInfo, Parts
 from pluralis.release.reading import LIMIT, parts_of
 from pluralis.release.release import Release
@@ -132,13 +133,15 @@ def _measured(
 ) -> tuple[Loss, dict[str, list[Value]]]:
     """What one part lost, and the values of its rows that may be asked about."""
     part = read_part(folder, info, limit=limit)
-    return measure_one(part, rows), values_in(part, rows) if with_values else {}
+    own = recoded(rows, part.manifest)
+    return measure_one(part, own), values_in(part, own) if with_values else {}
 
 
 def _counted(
     folder: Path, limit: int | None, asked: Sequence[Condition], info: PartInfo, rows: pl.DataFrame
 ) -> list[tuple[Estimate, int]]:
-    return [*counted(read_part(folder, info, limit=limit), rows, asked, CONFIDENCE)]
+    part = read_part(folder, info, limit=limit)
+    return [*counted(part, recoded(rows, part.manifest), asked, CONFIDENCE)]
 
 
 def _summed(counts: Sequence[tuple[Estimate, int]]) -> tuple[Estimate, int]:
