@@ -13,7 +13,7 @@ STEPS = {
     "deciding": ("kernels", "grouping", "method", "engines"),
     "a release": ("release", "assembling"),
     "reading it": ("auditing", "estimate", "metrics", "attacks", "report"),
-    "bringing it about": ("profiling", "comparison", "publishing", "cli"),
+    "bringing it about": ("profiling", "comparison", "publishing", "verbs", "cli"),
 }
 NOT_DRAWN = ("display",)
 

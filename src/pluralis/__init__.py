@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pluralis.attacks import AttackResults, Result, attack
-    from pluralis.auditing import Finding, Verdict, audit
+    from pluralis.attacks import AttackResults, Result
+    from pluralis.auditing import Finding, Verdict
     from pluralis.comparison.comparing import compare
     from pluralis.comparison.frontier import Comparison
     from pluralis.datasets.hospital import hospital_discharges
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pluralis.estimate.analyst_release import AnalystRelease, read_release
     from pluralis.estimate.parts import ReleaseInParts, read_parts
     from pluralis.method import Method, methods
-    from pluralis.metrics import Loss, measure
+    from pluralis.metrics import Loss
     from pluralis.policy.policy import Policy
     from pluralis.profiling.checking import PolicyCheck, check_policy
     from pluralis.profiling.drafting import draft_policy
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from pluralis.release.release import Release
     from pluralis.report.explain_group import explain_group
     from pluralis.table.sources import read_table
+    from pluralis.verbs.attack import attack
+    from pluralis.verbs.audit import audit
+    from pluralis.verbs.measure import measure
 
 __version__ = "0.1.0"
 
@@ -79,8 +82,8 @@ _HOMES = {
     "ReleaseInParts": "estimate.parts",
     "Result": "attacks",
     "Verdict": "auditing",
-    "attack": "attacks",
-    "audit": "auditing",
+    "attack": "verbs.attack",
+    "audit": "verbs.audit",
     "check_policy": "profiling.checking",
     "col": "estimate",
     "compare": "comparison.comparing",
@@ -88,7 +91,7 @@ _HOMES = {
     "explain_group": "report.explain_group",
     "hospital_discharges": "datasets.hospital",
     "key_for": "publishing.republishing",
-    "measure": "metrics",
+    "measure": "verbs.measure",
     "methods": "method",
     "profile": "profiling.profiles",
     "publish": "publishing.pipeline",

@@ -217,5 +217,5 @@ def test_a_part_is_compared_with_its_own_rows(
     ran = run(str(part), "--original", str(tmp_path / "patients.csv"), *allowed)
     assert ran.code
     said = " ".join((ran.out + ran.err).split())
-    assert "part-00001 is one part of the release in parts release. A part is compared with its own rows only" in said
+    assert "part-00001 is one part of the release in parts release, and is compared with its own rows only" in said
     assert "it is not the original" not in said

@@ -10,6 +10,7 @@ import pluralis as pls
 from pluralis.errors import InputError
 from pluralis.metrics.risk import (
     SAMPLED,
+    Classes,
     ClassRisk,
     Pitman,
     expected_share,
@@ -28,6 +29,10 @@ SENSITIVE = {"disease": {"role": "sensitive", "l": 2}}
 QUASI = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}}
 
 
+def classes(sizes: object) -> Classes:
+    return Classes.of_sizes(np.asarray(sizes))
+
+
 def published(method: str, table: pl.DataFrame = FOUR, quasi: dict[str, dict[str, str]] = QUASI) -> pls.Release:
     return pls.publish(table, policy_of(quasi | SENSITIVE, method=method), key=pls.Key.test(), attacks=False)
 
@@ -38,10 +43,10 @@ def published(method: str, table: pl.DataFrame = FOUR, quasi: dict[str, dict[str
      ([4], 1 / 4, 1 / 4, 0)],
 )  # fmt: skip
 def test_four_rows_by_hand(sizes: list[int], highest: float, average: float, unique: float) -> None:
-    risk = risk_of_classes(np.array(sizes))
+    risk = risk_of_classes(classes(sizes))
     assert (risk.prosecutor_highest, risk.prosecutor_average, risk.unique) == (highest, average, unique)
     assert (risk.journalist_highest, risk.journalist_average, risk.population_unique) == (highest, average, None)
-    whole = risk_of_classes(np.array(sizes), 4)
+    whole = risk_of_classes(classes(sizes), 4)
     assert whole == ClassRisk(4, len(sizes), highest, average, highest, average, unique, unique)
 
 
@@ -57,7 +62,7 @@ def test_a_generalized_release_and_its_original() -> None:
 def test_quasi_identifiers_as_they_are_change_nothing() -> None:
     risk = reidentification_risk(published("anatomy"), FOUR)
     assert risk is not None
-    assert risk.release == risk.original == risk_of_classes(np.array([1, 1, 2]))
+    assert risk.release == risk.original == risk_of_classes(classes([1, 1, 2]))
 
 
 def test_of_several_tables_the_worst_counts() -> None:
@@ -72,7 +77,7 @@ def test_a_missing_value_is_one_of_its_own() -> None:
     table = FOUR.with_columns(age=pl.Series([None, 30, 40, None]))
     risk = reidentification_risk(published("anatomy", table), table)
     assert risk is not None
-    assert risk.original == risk_of_classes(np.array([1, 1, 1, 1]))
+    assert risk.original == risk_of_classes(classes([1, 1, 1, 1]))
 
 
 def test_zayatz_by_hand() -> None:
@@ -81,7 +86,7 @@ def test_zayatz_by_hand() -> None:
     A class of one of the population shows one row with C(5, 2) / C(6, 3) = 10/20, one of two with 2 C(4, 2) / C(6, 3) =
     12/20. So 10/22 of what is alone in the table is alone; and a third of the rows are alone in it.
     """
-    assert zayatz(np.array([1, 2]), 6) == pytest.approx(10 / 22 / 3)
+    assert zayatz(classes([1, 2]), 6) == pytest.approx(10 / 22 / 3)
 
 
 def test_expected_share_is_that_of_all_ways_to_grow() -> None:
@@ -101,7 +106,7 @@ def test_estimates_are_near_a_population_that_is_known(share: float) -> None:
     class_size = np.bincount(of_person)
     drawn = of_person[rng.random(people) < share]
     sizes = np.bincount(drawn)
-    risk = risk_of_classes(np.sort(sizes[sizes > 0]), people)
+    risk = risk_of_classes(classes(sizes[sizes > 0]), people)
     assert risk.population_unique == pytest.approx((class_size == 1).sum() / people, rel=0.2)
     assert risk.journalist_average == pytest.approx((1 / class_size[drawn]).mean(), rel=0.15)
     assert risk.journalist_average < risk.prosecutor_average
@@ -113,7 +118,7 @@ def test_without_its_size_populations_of_two_sizes_are_estimated(times: int) -> 
     rng, people = np.random.default_rng(1), 1_000_000
     of_person = rng.zipf(1.3, people) % 3_000_000
     sizes = np.bincount(of_person[rng.random(people) < 1 / times])
-    estimated = dict(zip(SAMPLED, uniqueness_if_sampled(np.sort(sizes[sizes > 0])), strict=True))
+    estimated = dict(zip(SAMPLED, uniqueness_if_sampled(classes(sizes[sizes > 0])), strict=True))
     assert estimated[times] == pytest.approx((np.bincount(of_person) == 1).sum() / people, rel=0.25)
 
 
@@ -134,11 +139,11 @@ def test_the_product_of_the_model_is_what_its_factors_give() -> None:
 
 def test_where_no_model_fits_the_table_is_the_population() -> None:
     alone = np.ones(10, np.int64)
-    assert fitted(alone) is None
-    risk = risk_of_classes(alone, 1_000)
+    assert fitted(classes(alone)) is None
+    risk = risk_of_classes(classes(alone), 1_000)
     assert (risk.journalist_highest, risk.journalist_average) == (1.0, 1.0)
-    assert population_uniqueness(alone, 1_000, None) == pytest.approx(1.0)
-    assert population_uniqueness(np.array([2, 2]), 1_000, None) == 0.0
+    assert population_uniqueness(classes(alone), 1_000, None) == pytest.approx(1.0)
+    assert population_uniqueness(classes([2, 2]), 1_000, None) == 0.0
 
 
 def test_measure_takes_a_population() -> None:

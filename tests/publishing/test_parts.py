@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 
 import pluralis as pls
+from pluralis.auditing.verdict import COUNTED
 from pluralis.engines import local
 from pluralis.errors import Infeasible, OutputError, PolicyError, ReleaseError
 from pluralis.publishing import part_requirements
-from pluralis.publishing.parts import PublishedParts, publish_in_parts
 from pluralis.release.reading import parts_of
+from pluralis.report.exposure import Exposure, Weak, exposures_of_parts
 from support.cli_runner import caller
+from support.small_parts import ROWS, people, policy_of, published
 
 METHODS = (
     "anatomy",
@@ -28,39 +30,11 @@ METHODS = (
     "randomized-addition",
     "tp",
 )
-ROWS = 1_200
-
-
-def people(rows: int = ROWS, seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "person": [f"p{i}" for i in rng.integers(0, rows // 2, rows)],
-            "age": rng.integers(20, 60, rows),
-            "sex": rng.choice(["f", "m"], rows),
-            "ward": rng.choice(["a", "b", "c"], rows),
-            "ill": rng.choice([f"d{i}" for i in range(12)], rows),
-        }
-    )
-
-
-def policy_of(method: str, **more: object) -> pls.Policy:
-    attributes = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}, "ward": {"role": "plain"}}
-    sensitive = {"ill": {"role": "sensitive", "l": 3}}
-    publish = {"method": method, "suppress": 0.2}
-    return pls.Policy.from_dict(
-        {"version": 1, "attributes": attributes | sensitive, "others": "drop", "publish": publish, **more}
-    )
 
 
 def digests(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
-def published(table: object, policy: pls.Policy, folder: Path, **options: object) -> PublishedParts:
-    settings = {"key": pls.Key.test(), "part": 400, "workers": 0, "attacks": False, "allow_test": True}
-    return publish_in_parts(table, policy, folder, **{**settings, **options})  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -199,17 +173,36 @@ def test_modes_are_those_of_any_release(release: Path) -> None:
         assert path.stat().st_mode & 0o777 == (0o755 if path.is_dir() else 0o644), path
     private = release.with_name("release.private")
     assert {path.name: path.stat().st_mode & 0o777 for path in private.iterdir()} == dict.fromkeys(
-        ("key", "policy.yaml", "audit.json", "utility.json", "report.html"), 0o600
+        ("key", "parts.json", "policy.yaml", "audit.json", "utility.json", "report.html"), 0o600
     )
 
 
-def test_the_report_says_that_there_are_parts(tmp_path: Path) -> None:
+def test_the_report_tells_of_all_parts_and_attacks_of_one(tmp_path: Path) -> None:
     made = published(people(), policy_of("anatomy"), tmp_path / "release", attacks=True)
     assert made.attacked
+    assert all(own.sampled for own in made.attacked if own.targets)
     page = (tmp_path / "release.private" / "report.html").read_text(encoding="utf-8")
-    assert "This release is in 3 parts" in page
-    assert "1,200 rows" in page
+    one = made.manifest.parts[0]
+    assert f"1,200 rows in {made.loss.groups:,} groups, published in 3 parts." in page
+    assert f"is about the people of part-00001, which has {one.rows + one.suppressed:,} of 1,200 rows" in page
+    assert f"{made.loss.groups:,} groups</span>" in page  # of which all parts' weakest are drawn
+    assert "Weakest: part-00001, group" in page
+    assert all(info.sha256 in page for info in made.manifest.parts)
+    assert "Rows that look alike are counted in each part" in page
     assert sum("not measured at publication" in sentence for sentence in made.manifest.breaks) <= 1  # files
+
+
+def test_the_weakest_groups_are_those_of_all_parts() -> None:
+    """Surest first, whichever part they are in; groups of all parts are counted."""
+
+    def part(share: float, learned: tuple[int, ...] | None) -> tuple[Exposure, ...]:
+        weakest = tuple(Weak(f"group {i}", 4, share, None) for i in (1, 2, 10))
+        return (Exposure("ill", "", 0.5, (1, 2), learned, weakest),)
+
+    (both,) = exposures_of_parts([("part-00001", part(0.25, (3, 0))), ("part-00002", part(0.5, None))])
+    assert (both.alone, both.learned, both.limit) == ((2, 4), None, 0.5)
+    names = ["part-00002, group 1", "part-00002, group 2", "part-00002, group 10", "part-00001, group 1"]
+    assert [weak.name for weak in both.weakest[:4]] == names
 
 
 def test_commands_take_a_release_in_parts(
@@ -226,9 +219,14 @@ def test_commands_take_a_release_in_parts(
     assert (tmp_path / "release.private" / "attack.json").is_file()
     assert "Every claim holds" in call("audit", folder, "--allow-test").out
     assert call("query", folder, "age < 30", "--json").json["value"] == (people()["age"] < 30).sum()
-    for words in (("measure", folder, "--original", table), ("attack", folder, "--original", table)):
-        refused = call(*words)
-        assert (refused.code, "Name the folder of a part, part-00001" in refused.err.replace("\n", " ")) == (2, True)
+    assert call("measure", folder, "--original", table, "--json").json["rows"] == ROWS
+    beside = call("audit", folder, "--original", table, "--allow-test", "--json").json["findings"]
+    assert any(one["claim"] == COUNTED for one in beside)
+    report = tmp_path / "release.private" / "report.html"
+    for attacks, sampled in ((("--attack", "homogeneity"), True), ((), False)):
+        attacked = call("attack", folder, "--original", table, *attacks)
+        assert (attacked.code, "People of all 3 parts were attacked" in attacked.out) == (0, True)
+        assert ("is about the people of part-00001" in report.read_text(encoding="utf-8")) == sampled
     again = ("publish", table, "--policy", policy, "--out", folder, "--engine", "local")
     assert [call(*again).code, call(*again, "--replace").code] == [2, 2]
     assert call(*again[:-2], "--engine", "memory", "--part-rows", "5", "--replace").code == 2

@@ -20,7 +20,7 @@ from pluralis.auditing.verdict import Finding, Verdict
 from pluralis.display.escaping import printable
 from pluralis.metrics.distributions import Distribution
 from pluralis.metrics.loss import Loss
-from pluralis.metrics.risk import ReidentificationRisk, risk_of_classes
+from pluralis.metrics.risk import Classes, ReidentificationRisk, risk_of_classes
 from pluralis.policy.policy import Policy
 from pluralis.publishing.pipeline import publish
 from pluralis.release.attribute_lists import AttributeLists
@@ -608,7 +608,11 @@ def _row_of(case: Inputs, words: str) -> list[str]:
 
 def test_who_can_be_found_is_said_in_the_terms_of_officers() -> None:
     """Of four rows, two alike: the original finds each with 1, the release with 1/2; nothing is estimated."""
-    risk = ReidentificationRisk(("age", "<sex>"), risk_of_classes(np.array([1] * 4)), risk_of_classes(np.array([2, 2])))
+    risk = ReidentificationRisk(
+        ("age", "<sex>"),
+        risk_of_classes(Classes.of_sizes(np.array([1] * 4))),
+        risk_of_classes(Classes.of_sizes(np.array([2, 2]))),
+    )
     page = inputs()._replace(loss=replace(inputs().loss, risk=risk)).page
     found = _section_of(page, "Who can be found")
     for words in ("prosecutor, highest", "marketer", "alone in the table", "100.0%", "50.0%", "--population N"):

@@ -49,58 +49,12 @@ def attack(
 ) -> AttackResults:
     """Attack a release by every attack that applies to it, or by some; its original is for scoring.
 
-    Parameters
-    ----------
-    release : str, Path or Release
-        A release folder, or a release in memory. Its files are attacked only in a folder.
-    original : str, Path or data frame
-        The table that was published.
-    only : str or list of str
-        The attacks to run; without any, all.
-    others : str, Path or Release, or a list of them
-        Other releases of the same people, to intersect, the earliest first.
-    person : str, optional
-        The person column of the original: also attack several rows of one person.
-    sample : int
-        How many people to attack, where all would take too long.
-    options : Options, optional
-        All settings at once, in the place of `others`, `person` and `sample`.
-    limit : int or None
-        Bytes that the tables of a folder may unfold to; None for as many as they do.
-    encoding, separator : str
-        Of an original that is a CSV file, as in `read_table`.
-
-    Returns
-    -------
-    AttackResults
-        What each attack got, beside what was promised and the best guess without the release. Unlike the command line,
-        this writes nothing into the private folder.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be its original, or has no such person column, or an attack is not known.
-    ReleaseError
-        If a folder is not exactly one release.
-
-    Examples
-    --------
-    >>> import pluralis as pls
-    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
-    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
-    >>> release = pls.publish(people, policy, key=pls.Key.test(), attacks=False)
-    >>> pls.attack(release, people, only=["homogeneity"])
-    Attack results: 1 question asked, no promise is exceeded
-      attack       question              right  prior  worst  promised
-      homogeneity  disease, knowing age  50.0%  50.0%    0.5       0.5  no better than the prior
+    `options` are all settings at once, in the place of `others`, `person` and `sample`. Of a release in parts see
+    `verbs.attack`.
     """
     only = [only] if isinstance(only, str) else only
     others = [others] if isinstance(others, str | Path | Release) else others
-    if sample < 1:
-        raise InputError(f"A sample of {sample} people is none. Let it be 1 or more.")
-    for name in only:
-        if name not in attacks():
-            raise InputError(f"There is no attack {name!r}. {did_you_mean(name, attacks(), len(attacks()))}")
+    require_attacks(only, sample)
     read = _read(release, limit)
     table = recoded(read_table(original, encoding=encoding, separator=separator), read.manifest)
     if options is None:
@@ -119,6 +73,15 @@ def attack(
                 results += _run(one, read, table, options)
             done((i + 1) / len(asked))
     return results
+
+
+def require_attacks(only: Collection[str], sample: int) -> None:
+    """Refuse attacks that are not there, and a sample of nobody."""
+    if sample < 1:
+        raise InputError(f"A sample of {sample} people is none. Let it be 1 or more.")
+    for name in only:
+        if name not in attacks():
+            raise InputError(f"There is no attack {name!r}. {did_you_mean(name, attacks(), len(attacks()))}")
 
 
 def _run(one: Attack, release: Release, original: pl.DataFrame, options: Options) -> Sequence[Result]:

@@ -7,6 +7,7 @@ that a mistake in a method is not repeated by the one who checks it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import isclose
 from pathlib import Path
 
@@ -24,13 +25,15 @@ from pluralis.release.domains import told_apart
 from pluralis.release.form import form_problems
 from pluralis.release.manifest import Manifest
 from pluralis.release.original import recoded
-from pluralis.release.parts import PartsManifest
+from pluralis.release.parts import PartInfo, PartsManifest
 from pluralis.release.reading import LIMIT, inspecting, parts_of, refusing
 from pluralis.release.release import Release
 from pluralis.table.dictionaries import decode_table, dictionary_encode_table
 from pluralis.table.sources import read_table
 
 __all__ = ["Finding", "Verdict", "audit"]
+
+AT_ONCE = 2_000_000  # rows of parts that are judged at the same time, so that memory is bounded however many cores are
 
 
 def audit(
@@ -42,55 +45,20 @@ def audit(
     encoding: str = "utf-8",
     separator: str | None = None,
 ) -> Verdict:
-    """Judge every claim of a release from its published bytes.
+    """Judge every claim of a release from its published bytes; with its original, also whether it shows that.
 
-    Parameters
-    ----------
-    release : str, Path or Release
-        A release folder, or a release in memory. A folder is judged by its bytes, and only if it is exactly one
-        release: docs/release.md says what that proves.
-    original : str, Path or data frame, optional
-        The table that was published. With it, the audit also checks that rows are covered and none is invented.
-    allow_test : bool
-        Accept a release that was made with the fixed test key.
-    limit : int or None
-        Bytes that the tables of a folder may unfold to; None for as many as they do.
-    encoding, separator : str
-        Of an original that is a CSV file, as in `read_table`.
-
-    Returns
-    -------
-    Verdict
-        One finding per claim; ``verdict.holds`` is true only if all do.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder is not a release. Nothing in it is believed then.
-    InputError
-        If the original cannot be read.
-
-    Examples
-    --------
-    >>> import pluralis as pls
-    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
-    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
-    >>> release = pls.publish(people, policy, key=pls.Key.test(), attacks=False)
-    >>> pls.audit(release, people, allow_test=True).holds
-    True
-    >>> [finding.claim for finding in pls.audit(release).failures]
-    ['made with a secret key']
+    A release in parts is judged part by part. The rows of a part are those of no other, so its original is not taken
+    here: `verbs.audit` knows which rows are whose.
     """
     if not isinstance(release, Release) and (parts := parts_of(release)) is not None:
         if original is not None:
-            raise InputError(
-                "A release in parts is not compared with its original, for which the key is needed: audit it without."
-            )
+            raise InputError("Which rows of the original are in which part is not known here. Use pluralis.audit.")
         verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit))
         if parts_of(release) != parts:
             raise ReleaseError(f"{release} changed while it was read. Read it again.")
         return verdict
-    frame = None if original is None else read_table(original, encoding=encoding, separator=separator)
+    with stage("reading"):
+        frame = None if original is None else read_table(original, encoding=encoding, separator=separator)
     if isinstance(release, Release):
         tables = {name: dictionary_encode_table(table) for name, table in release.tables.items()}
         problems = list(form_problems(release.manifest, tables))
@@ -103,10 +71,15 @@ def audit(
 
 
 def _each_part(folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None) -> Iterator[Verdict]:
-    """The verdicts on the parts of a release, one after the other: one part at a time is in memory."""
-    with stage("auditing the parts") as done:
-        for i, info in enumerate(parts.parts):
-            yield audit(folder / info.folder, allow_test=allow_test, limit=limit)
+    """The verdicts on the parts of a release, in their order: as many at a time as there are threads and room for."""
+
+    def judged(info: PartInfo) -> Verdict:
+        return audit(folder / info.folder, allow_test=allow_test, limit=limit)
+
+    room = AT_ONCE // max(1, *(info.rows for info in parts.parts))
+    with stage("auditing the parts") as done, ThreadPoolExecutor(max(1, min(pl.thread_pool_size(), room))) as pool:
+        for i, verdict in enumerate(pool.map(judged, parts.parts)):
+            yield verdict
             done((i + 1) / len(parts.parts))
 
 

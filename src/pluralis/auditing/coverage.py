@@ -17,7 +17,7 @@ from collections.abc import Collection
 import polars as pl
 
 from pluralis.auditing.label_boxes import CodedLabels, coded_labels, core_columns, join_boxes, join_points, places_among
-from pluralis.auditing.verdict import Finding
+from pluralis.auditing.verdict import COUNTED, Finding
 from pluralis.release.manifest import Manifest, TableInfo
 from pluralis.release.original import original_values
 from pluralis.release.release import GROUP
@@ -33,7 +33,7 @@ def coverage(manifest: Manifest, tables: dict[str, pl.DataFrame], original: pl.D
         {c.name: original_values(original, c, manifest) for c in (*info.named("quasi"), *info.named("sensitive"))}
     )
     counted = Finding(
-        "published and suppressed rows are the rows of the original",
+        COUNTED,
         rows.height + manifest.suppressed == original.height,
         measured=float(rows.height + manifest.suppressed),
         promised=float(original.height),

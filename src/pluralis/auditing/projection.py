@@ -14,7 +14,7 @@ import polars as pl
 from pluralis.auditing.coverage import covered
 from pluralis.auditing.judging import Tables
 from pluralis.auditing.label_boxes import core_columns
-from pluralis.auditing.verdict import Finding
+from pluralis.auditing.verdict import COUNTED, Finding
 from pluralis.release.manifest import ColumnInfo, Manifest, TableInfo
 from pluralis.release.original import original_values
 from pluralis.table.labels import number_texts
@@ -27,7 +27,7 @@ def projections(manifest: Manifest, tables: Tables, original: pl.DataFrame) -> l
     total = manifest.rows + manifest.suppressed
     findings = [
         Finding(
-            "published and suppressed rows are the rows of the original",
+            COUNTED,
             total == original.height,
             measured=float(total),
             promised=float(original.height),

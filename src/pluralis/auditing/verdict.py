@@ -10,6 +10,8 @@ from pluralis.display.objects import Columns, Shown, filled_in
 from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.form import told_by_plain_column
 
+COUNTED = "published and suppressed rows are the rows of the original"
+
 
 @dataclass(frozen=True, repr=False)
 class Finding(Shown):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pluralis.cli.audit import show_lists
-from pluralis.cli.options import AsJson, Encoding, Limit, ReleaseFolder, Separator, gib, read, telling_of_parts
+from pluralis.cli.options import AsJson, Encoding, Limit, Private, ReleaseFolder, Separator, gib
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Grid, Terminal, styled, terminal
 from pluralis.display.escaping import print_json, print_lines
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from pluralis.release.attribute_lists import AttributeLists
     from pluralis.release.release import Release
 
+PARTS = (
+    "People of all {} were attacked, some in each by its rows; what an attack learns from all rows, it learned from "
+    "those of one part. Worst is the part in which a guess is nearest to its promise, or furthest beyond it."
+)
 WORST = 3  # results that are shown unless all are asked for
 
 
@@ -49,17 +53,15 @@ def attack(
     everything: Annotated[
         bool, typer.Option("--all", help="Print every result, not only the worst three and those beyond a promise.")
     ] = False,
+    private: Private = None,
     limit: Limit = 2.0,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
     """What adversaries get from a release, beside what was promised and the prior."""
-    from pluralis.attacks import Options
-    from pluralis.attacks import attack as run_attacks
-    from pluralis.attacks.persons import persons_of
     from pluralis.publishing.private_folder import keep_results
-    from pluralis.release.reading import read_release
+    from pluralis.verbs.attack import attack as run_attacks
 
     if explain is not None:
         if original is not None or only or other or person is not None:
@@ -71,21 +73,32 @@ def attack(
         return
     if original is None:
         raise PolicyError("Attacks are scored against the original. Give it with --original TABLE.")
-    with progress(), telling_of_parts(folder):
-        release, table = read_release(folder, limit=gib(limit)), read(original, encoding, separator)
-        others = tuple(read_release(path, limit=gib(limit)) for path in other or ())
-        persons = None if person is None else persons_of(table, person, release)
-        options = Options(sample=sample, folder=folder, others=others, persons=persons)
-        results = run_attacks(release, table, only=only or (), options=options)
-        keep_results(folder, results)
+    with progress():
+        results = run_attacks(
+            folder, original, private=private, only=only or (), others=other or (), person=person, sample=sample,
+            limit=gib(limit), encoding=encoding, separator=separator,
+        )  # fmt: skip
+        keep_results(folder, results, private)
     if as_json:
         print_json({"results": [result.to_dict() for result in results]})
     else:
+        release, parts = _described(folder, gib(limit))
         show_results(
-            terminal(), results, release, only or (), len(others), named=person is not None, everything=everything
-        )
+            terminal(), results, release, only or (), len(other or ()), named=person is not None, parts=parts,
+            everything=everything,
+        )  # fmt: skip
     if any(result.breach for result in results):
         raise typer.Exit(1)
+
+
+def _described(folder: Path, limit: int) -> tuple[Release, int]:
+    """A release, and 0; or the first part of one in parts, and how many there are."""
+    from pluralis.release.reading import parts_of, read_release
+
+    if (parts := parts_of(folder)) is None:
+        return read_release(folder, limit=limit), 0
+    infos = parts.manifest.parts
+    return read_release(folder / infos[0].folder, limit=limit), len(infos)
 
 
 def _explain(folder: Path, group: str, limit: int, as_json: bool) -> None:
@@ -107,12 +120,13 @@ def show_results(
     others: int = 0,
     *,
     named: bool = False,
+    parts: int = 0,
     everything: bool = False,
 ) -> None:
     """A line for each question, the worst first: the worst few about different values, or everything.
 
     `only` are the attacks that were asked for, all if there are none; `others` is how many other releases they had;
-    `named` whether a person column was named.
+    `named` whether a person column was named; `parts` of how many `release` is the first.
     """
     from pluralis.attacks.base import NOT_RUN
     from pluralis.attacks.results import worst_first, worst_of_each
@@ -153,6 +167,8 @@ def show_results(
     for reason, names in _silent({result.attack for result in results}, release, only, others, named).items():
         if names:
             console.say("[dim]{} {}.[/]", reason, ", ".join(names))
+    if parts:
+        console.say(PARTS, counted(parts, "part"), wrap=False)
     console.say("right: people guessed right; prior: the best guess without the release; worst: the maximum posterior.")
     for rows, note in _footnotes(shown, lists):
         console.say("  [dim]{}: {}[/]", rows, note, wrap=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pluralis.cli.options import AsJson, Encoding, Limit, ReleaseFolder, Separator, gib, read
+from pluralis.cli.options import AsJson, Encoding, Limit, Private, ReleaseFolder, Separator, gib
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Grid, Terminal, short_number, styled, terminal
 from pluralis.display.escaping import print_json
@@ -25,24 +25,24 @@ def audit(
         Path | None, typer.Option(help="The original table: also check that rows are covered and none invented.")
     ] = None,
     allow_test: Annotated[bool, typer.Option("--allow-test", help="Accept a release made with the test key.")] = False,
+    private: Private = None,
     limit: Limit = 2.0,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
     """The verdict on a release, claim by claim, from its own bytes."""
-    from pluralis.auditing import audit as judge
-    from pluralis.release.parts import of_a_part
+    from pluralis.verbs.audit import audit as judge
 
     with progress():
-        frame = None if original is None else read(original, encoding, separator)
-        verdict = judge(folder, original=frame, allow_test=allow_test, limit=gib(limit))
+        verdict = judge(
+            folder, original, private=private, allow_test=allow_test, limit=gib(limit), encoding=encoding,
+            separator=separator,
+        )  # fmt: skip
     if as_json:
         print_json(verdict.to_dict())
     else:
         show_verdict(terminal(), verdict)
-        if frame is not None and not verdict.holds and (about_parts := of_a_part(folder)) is not None:
-            terminal().say("\n{}", about_parts, wrap=False)
     if not verdict.holds:
         raise typer.Exit(1)
 

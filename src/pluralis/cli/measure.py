@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pluralis.cli.options import AsJson, Encoding, Limit, ReleaseFolder, Separator, gib, telling_of_parts
+from pluralis.cli.options import AsJson, Encoding, Limit, Private, ReleaseFolder, Separator, gib
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Grid, Terminal, terminal
 from pluralis.display.escaping import print_json
@@ -30,16 +30,17 @@ def measure(
         int | None,
         typer.Option(min=1, help="How many people those of the table come from: for journalist and population risk."),
     ] = None,
+    private: Private = None,
     limit: Limit = 2.0,
     as_json: AsJson = False,
 ) -> None:
     """What a release lost, against its original."""
-    from pluralis.metrics import measure as measure_loss
+    from pluralis.verbs.measure import measure as measure_loss
 
-    with progress(), telling_of_parts(folder):
+    with progress():
         loss = measure_loss(
-            folder, original, queries=queries, dimensions=dimensions, selectivity=selectivity, population=population,
-            limit=gib(limit), encoding=encoding, separator=separator,
+            folder, original, private=private, queries=queries, dimensions=dimensions, selectivity=selectivity,
+            population=population, limit=gib(limit), encoding=encoding, separator=separator,
         )  # fmt: skip
     if as_json:
         print_json(loss.to_dict())

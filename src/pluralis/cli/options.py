@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +17,10 @@ TableFiles = Annotated[
     ),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+Private = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Of a release in parts: its private folder, if it is not DIR.private."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Encoding = Annotated[str, typer.Option(help="Character set of a CSV file that is not UTF-8.")]
 Limit = Annotated[
@@ -34,22 +36,6 @@ def read(table: Path | list[Path], encoding: str, separator: str | None) -> pl.D
 
     with stage("reading"):
         return read_table(table, encoding=encoding, separator=separator)
-
-
-@contextmanager
-def telling_of_parts(folder: Path) -> Iterator[None]:
-    """Say, where a table is refused for its rows, that the folder is one part of a release in parts."""
-    from pluralis.errors import InputError
-    from pluralis.release.original import OtherRows
-    from pluralis.release.parts import of_a_part
-
-    try:
-        yield
-    except OtherRows as refusal:
-        if (about_parts := of_a_part(folder)) is None:
-            raise
-        counts, _, _ = str(refusal).partition(":")
-        raise InputError(f"{counts}. {about_parts}") from None
 
 
 def gib(limit: float) -> int:

@@ -141,7 +141,7 @@ def _parts_as_dict(published: PublishedParts, out: Path) -> dict[str, Any]:
         "parts": len(published.manifest.parts),
         "verdict": published.verdict.to_dict(),
         "attacked": None if attacked is None else [result.to_dict() for result in attacked],
-        "information_loss": published.ncp,
+        "information_loss": published.loss.ncp,
         "notes": published.notes,
     }
 

@@ -11,6 +11,7 @@ from pluralis.cli.options import AsJson, Limit, ReleaseFolder, gib
 from pluralis.cli.progress_bars import progress
 from pluralis.cli.terminal import Grid, Terminal, short_number, styled, terminal
 from pluralis.display.escaping import print_json
+from pluralis.errors import QueryError
 from pluralis.progress import stage
 
 if TYPE_CHECKING:
@@ -80,8 +81,13 @@ def query(
 
 def _query_in_sql(folder: Path, text: str, as_json: bool, limit: int) -> None:
     from pluralis.estimate.sql import ask
-    from pluralis.release.reading import read_release
+    from pluralis.release.reading import parts_of, read_release
 
+    if parts_of(folder) is not None:
+        raise QueryError(
+            "SQL is asked of one release, and this one is in parts. Without --sql the query counts in all parts; or "
+            "name the folder of a part, part-00001."
+        )
     with progress():
         release = read_release(folder, limit=limit)
         with stage("estimating"):

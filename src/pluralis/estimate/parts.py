@@ -1,13 +1,15 @@
 """Counting in a release in parts: the sum of what its parts give, which are of different people.
 
-Parts are read one after the other, so that one at a time is in memory. Their draws are independent: variances add up.
+Parts are read one after the other, and those that fit into `keep` bytes stay in memory for the next question; of more,
+one at a time is read beside them. Their draws are independent: variances add up.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -22,12 +24,14 @@ from pluralis.progress import stage
 from pluralis.release.attributes import attributes_of, merged
 from pluralis.release.columns import ColumnInfo
 from pluralis.release.manifest import Manifest
-from pluralis.release.parts import PartsManifest
+from pluralis.release.parts import PartInfo, PartsManifest
 from pluralis.release.reading import LIMIT, manifest_of, parts_of, read_release
 from pluralis.release.release import Release
 
+KEEP = 1 << 30  # bytes of tables that stay in memory between questions, unless the caller says otherwise
 
-def read_parts(folder: str | Path, *, limit: int | None = LIMIT) -> ReleaseInParts:
+
+def read_parts(folder: str | Path, *, limit: int | None = LIMIT, keep: int = KEEP) -> ReleaseInParts:
     """Read a release in parts: what its parts share, and the hash of each. They are read when something is asked.
 
     Parameters
@@ -36,6 +40,8 @@ def read_parts(folder: str | Path, *, limit: int | None = LIMIT) -> ReleaseInPar
         The folder that `publish_in_parts` wrote.
     limit : int or None
         Bytes that the tables of one part may unfold to; None for as many as they do.
+    keep : int
+        Bytes of tables that stay in memory between questions: those of the first parts that fit. 0 keeps none.
 
     Returns
     -------
@@ -62,12 +68,12 @@ def read_parts(folder: str | Path, *, limit: int | None = LIMIT) -> ReleaseInPar
     parts = parts_of(folder)
     if parts is None:
         raise ReleaseError(f"{folder} is a release that is not in parts. Read it with read_release.")
-    return ReleaseInParts(Path(folder), parts.manifest, limit)
+    return ReleaseInParts(Path(folder), parts.manifest, limit, keep)
 
 
 @dataclass(frozen=True, repr=False)
 class ReleaseInParts(Shown):
-    """A release in parts, which counts. `read_release` returns one for a folder with parts.
+    """A release in parts, which counts. `read_parts` returns one.
 
     Parameters
     ----------
@@ -77,6 +83,9 @@ class ReleaseInParts(Shown):
         What they share, and which there are.
     limit : int, optional
         Bytes that the tables of a part may unfold to.
+    keep : int
+        Bytes of tables that stay in memory between questions. What is prepared for counting comes on top, about as
+        much again.
 
     Examples
     --------
@@ -95,6 +104,8 @@ class ReleaseInParts(Shown):
     folder: Path
     manifest: PartsManifest
     limit: int | None = LIMIT
+    keep: int = KEEP
+    _kept: dict[str, Release] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def parts(self) -> Iterator[Release]:
         """The parts as releases, one after the other.
@@ -102,7 +113,7 @@ class ReleaseInParts(Shown):
         Returns
         -------
         iterator of Release
-            Each part, read when it is its turn.
+            Each part, read when it is its turn if it was not kept.
 
         Raises
         ------
@@ -124,11 +135,16 @@ class ReleaseInParts(Shown):
         """
         with stage("reading the parts") as done:
             for i, info in enumerate(self.manifest.parts):
-                part = read_release(self.folder / info.folder, limit=self.limit)
-                if hashlib.sha256(part.manifest.to_json().encode()).hexdigest() != info.sha256:
-                    raise ReleaseError(f"{info.folder} changed while it was read. Read the release again.")
-                yield part
+                yield self._part(info)
                 done((i + 1) / len(self.manifest.parts))
+
+    def _part(self, info: PartInfo) -> Release:
+        """A part, kept while there is room: as many parts as fit, the first ones, since all are asked in order."""
+        if (part := self._kept.get(info.folder)) is None:
+            part = read_part(self.folder, info, limit=self.limit)
+            if sum(map(_size, (*self._kept.values(), part))) <= self.keep:
+                self._kept[info.folder] = part
+        return part
 
     def described(self) -> Release:
         """A release without rows that has the attributes and values of all parts: a query is read with it.
@@ -156,6 +172,10 @@ class ReleaseInParts(Shown):
         ...     release.described().manifest.rows
         400
         """
+        return self._described
+
+    @cached_property
+    def _described(self) -> Release:
         return Release(_of_all([manifest_of(self.folder / info.folder) for info in self.manifest.parts]), {})
 
     def count(self, where: Condition | Query | str | None = None, *, confidence: float = 0.95) -> Estimate:
@@ -247,6 +267,19 @@ class ReleaseInParts(Shown):
         yield f"Release by {stated.method}, {stated.kind}: {size}{', made with the test key' if stated.test else ''}"
         yield "Promised:"
         yield Columns(("",), [[claim] for claim in stated.claims])
+
+
+def read_part(folder: Path, info: PartInfo, *, limit: int | None = LIMIT) -> Release:
+    """One part of a release, which its manifest describes so."""
+    part = read_release(folder / info.folder, limit=limit)
+    if hashlib.sha256(part.manifest.to_json().encode()).hexdigest() != info.sha256:
+        raise ReleaseError(f"{info.folder} changed while it was read. Read the release again.")
+    return part
+
+
+def _size(part: Release) -> int:
+    """Bytes of its tables."""
+    return sum(int(table.estimated_size()) for table in part.tables.values())
 
 
 def _of_all(manifests: Sequence[Manifest]) -> Manifest:

@@ -21,13 +21,18 @@ from pluralis.table.labels import ALL, OrderedDomain, interval_ends, is_binned, 
 BINS = 20
 SHOWN = 12
 SHOWN_IN_ORDER = 30
+OTHERS = "others"
 _NONE = "(missing)"
 _COUNT = re.compile(r"\s*\d{1,3}\s*")
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Shares of rows per value or bin, before and after."""
+    """Shares of rows per value or bin, before and after.
+
+    `bins` says that values are where bins of numbers begin, `cut` that the last share is that of all values that are
+    not named.
+    """
 
     attribute: str
     role: str
@@ -35,6 +40,8 @@ class Distribution:
     before: tuple[float, ...]
     after: tuple[float, ...]
     distance: float  # total variation over all values: 0 the same, 1 disjoint
+    bins: bool = False
+    cut: bool = False
 
 
 def distribution(published: pl.Series, column: ColumnInfo, original: pl.Series) -> Distribution:
@@ -58,7 +65,7 @@ def _of_numbers(published: pl.Series, column: ColumnInfo, original: pl.Series) -
     labels = published.value_counts(name="\0rows").drop_nulls()
     ends = interval_ends(labels[published.name], (edges[0], edges[-1])).with_columns(labels["\0rows"])
     low, high, rows = (ends[name].to_numpy().astype(np.float64) for name in ("low", "high", "\0rows"))
-    after = np.diff(_rows_below(edges, low, high, rows))
+    after = np.diff(rows_below(edges, low, high, rows))
     return _in_bins(column, edges, after / published.len(), original)
 
 
@@ -72,10 +79,11 @@ def _in_bins(column: ColumnInfo, edges: np.ndarray, after: np.ndarray, original:
     before = np.histogram(original.drop_nulls().to_numpy(), edges)[0] / max(1, original.len())
     names = tuple(number_text(round(float(edge), 6)) for edge in edges[:-1])
     distance = 0.5 * float(np.abs(after - before).sum())
-    return Distribution(column.name, column.role, names, tuple(before.tolist()), tuple(after.tolist()), distance)
+    shares = tuple(before.tolist()), tuple(after.tolist())
+    return Distribution(column.name, column.role, names, *shares, distance, bins=True)
 
 
-def _rows_below(edges: np.ndarray, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def rows_below(edges: np.ndarray, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """How many rows lie below each edge if every interval is evenly filled; a single value lies below the next edge."""
     below = np.empty(edges.size)
     for i, edge in enumerate(edges):
@@ -113,8 +121,8 @@ def _by_name(column: ColumnInfo, after: dict[str, float], original: pl.Series) -
         rare = [sum(counts.get(name, 0.0) for name in rest)] if rest else []
         return (*(counts.get(name, 0.0) for name in shown), *rare)
 
-    values = (*shown, *(["others"] if rest else []))
-    return Distribution(column.name, column.role, values, shares(before), shares(after), distance)
+    values = (*shown, *([OTHERS] if rest else []))
+    return Distribution(column.name, column.role, values, shares(before), shares(after), distance, cut=bool(rest))
 
 
 def _begins(name: str) -> tuple[float, int] | None:

@@ -129,6 +129,8 @@ class Loss(Shown):
         {'2': 2}
         """
         plain = {**asdict(self), "group_sizes": {str(size): count for size, count in self.group_sizes.items()}}
+        for classes in () if self.risk is None else (plain["risk"]["original"], plain["risk"]["release"]):
+            del classes["sizes"]
         return plain if self.queries else {name: value for name, value in plain.items() if name != "queries"}
 
     def _parts(self) -> Iterator[str | Columns]:
@@ -205,49 +207,7 @@ def measure(
     encoding: str = "utf-8",
     separator: str | None = None,
 ) -> Loss:
-    """What a release loses against its original.
-
-    Parameters
-    ----------
-    release : str, Path or Release
-        A release folder, or a release in memory.
-    original : str, Path or data frame
-        The table that was published.
-    queries : int
-        Also ask so many random counts for each sensitive attribute, and say how far the answers are off.
-    dimensions : int
-        How many quasi-identifiers each of them asks about.
-    selectivity : float
-        The share of rows that each should pass.
-    population : int, optional
-        How many people those of the table come from: for journalist risk and population uniqueness.
-    limit : int or None
-        Bytes that the tables of a folder may unfold to; None for as many as they do.
-    encoding, separator : str
-        Of an original that is a CSV file, as in `read_table`.
-
-    Returns
-    -------
-    Loss
-        NCP, discernibility, KL divergence and others; ``loss.queries`` has the answers to random counts.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder is not exactly one release.
-    InputError
-        If the original cannot be read, or cannot be that of this release.
-
-    Examples
-    --------
-    >>> import pluralis as pls
-    >>> people = pl.DataFrame({"age": [20, 30, 40, 50], "disease": ["flu", "hiv", "flu", "gout"]})
-    >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"disease": 2})
-    >>> release = pls.publish(people, policy, key=pls.Key.test(), attacks=False)
-    >>> loss = pls.measure(release, people, queries=10, dimensions=1)
-    >>> loss.groups, round(loss.ncp, 2), loss.queries["disease"].queries
-    (2, 0.33, 10)
-    """
+    """What a release loses against its original; of a release in parts see `verbs.measure`."""
     read = release if isinstance(release, Release) else read_release(release, limit=limit)
     frame = recoded(read_table(original, encoding=encoding, separator=separator), read.manifest)
     with stage("measuring what was lost"):
@@ -265,7 +225,7 @@ def _measured(release: Release, original: pl.DataFrame, population: int | None) 
     suppressed = release.manifest.suppressed
     total = published + suppressed
     without_group = _without_group(parts[0], release.tables[parts[0].name])
-    require_rows(original, published, suppressed)
+    require_rows(original.height, published, suppressed)
     with beside(lambda: reidentification_risk(release, original, population=population)) as risk:
         by_attribute, distributions = _shown(release, parts, original)
         kl = kl_divergence(release, original)

@@ -14,12 +14,16 @@ Uniqueness the share of rows that are alone in their class, in the original and 
            other candidate, the slide negative binomial model, is not among them. Where the size is not given, the share
            is estimated for populations SAMPLED times as large as the table.
 Several    of a release of several tables that with the highest prosecutor risk, on average.
+Parts      of a release in parts classes are counted in each part (`risk_of_parts`). Where no row of one part looks like
+           a row of another, as where quasi-identifiers decide the part and are published as they are, that is exact;
+           else a class is cut into several, and every risk is at most what is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +47,45 @@ Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 
+class Classes(NamedTuple):
+    """How many classes have each size, the smallest first.
+
+    >>> Classes.of_sizes(np.array([2, 1, 1])).rows
+    4
+    """
+
+    sizes: Ints
+    counts: Ints
+
+    @classmethod
+    def of_sizes(cls, sizes: Ints) -> Classes:
+        """Of classes of which each one's size is given."""
+        return cls(*(part.astype(np.int64) for part in np.unique(sizes, return_counts=True)))
+
+    @classmethod
+    def of_many(cls, several: Iterable[Mapping[int, int]]) -> Classes:
+        """Of those of several tables together, which have no class in common."""
+        together = Counter[int]()
+        for sizes in several:
+            together.update(sizes)
+        return cls(*(np.array(part, np.int64) for part in zip(*sorted(together.items()), strict=True)))
+
+    @property
+    def rows(self) -> int:
+        """Rows in all classes."""
+        return int((self.sizes * self.counts).sum())
+
+    @property
+    def number(self) -> int:
+        """How many classes there are."""
+        return int(self.counts.sum())
+
+    @property
+    def alone(self) -> int:
+        """How many rows are alone in their class."""
+        return int(self.counts[self.sizes == 1].sum())
+
+
 @dataclass(frozen=True, repr=False)
 class ClassRisk(Shown):
     """The risks of one table, by the sizes of its classes.
@@ -59,10 +102,12 @@ class ClassRisk(Shown):
         The share of rows that are alone in their class.
     population_unique : float, optional
         An estimate of the share of the population who are.
+    sizes : dict
+        How many classes have each size.
 
     Examples
     --------
-    >>> risk_of_classes(np.array([1, 1, 2]))
+    >>> risk_of_classes(Classes.of_sizes(np.array([1, 1, 2])))
     Risk of re-identification: 4 rows in 3 classes
       risk                  highest  average
       prosecutor             100.0%    75.0%
@@ -78,6 +123,7 @@ class ClassRisk(Shown):
     journalist_average: float
     unique: float
     population_unique: float | None = None
+    sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
 
     def _parts(self) -> Iterator[str | Columns]:
         yield f"Risk of re-identification: {self.rows:,} rows in {self.classes:,} classes"
@@ -111,7 +157,7 @@ class ReidentificationRisk:
 
     Examples
     --------
-    >>> one = risk_of_classes(np.array([2, 2]))
+    >>> one = risk_of_classes(Classes.of_sizes(np.array([2, 2])))
     >>> ReidentificationRisk(("age",), one, one).release.prosecutor_highest
     0.5
     """
@@ -127,7 +173,7 @@ class ReidentificationRisk:
 def risk_table(risk: ReidentificationRisk) -> Columns:
     """The risks before and after, for whoever signs.
 
-    >>> one = risk_of_classes(np.array([2, 2]))
+    >>> one = risk_of_classes(Classes.of_sizes(np.array([2, 2])))
     >>> risk_table(ReidentificationRisk(("age",), one, one)).rows[0]
     ['prosecutor, highest', '50.0%', '50.0%']
     """
@@ -149,14 +195,9 @@ def reidentification_risk(
     release: Release, original: pl.DataFrame, *, population: int | None = None
 ) -> ReidentificationRisk | None:
     """The risks of a release and of its original; None where no quasi-identifier is published."""
-    rows = release.manifest.rows
-    if population is not None and population < original.height:
-        raise InputError(
-            f"A population of {population:,} people is smaller than the table, which has {original.height:,} rows. "
-            "Give the number of all people from whom those of the table come."
-        )
+    require_population(population, original.height)
     tables = [(info, quasi) for info in release.manifest.tables if (quasi := _quasi_columns(info, release))]
-    if not tables or not rows:
+    if not tables or not release.manifest.rows:
         return None
 
     def published(place: tuple[TableInfo, Sequence[ColumnInfo]]) -> Ints:
@@ -171,9 +212,44 @@ def reidentification_risk(
 
     before = class_sizes(pl.DataFrame(in_threads(values_of, quasi)))
     names = tuple(sorted(column.attribute or column.name for column in quasi))
+    return _risk_of(names, Classes.of_sizes(before), Classes.of_sizes(after), population)
+
+
+def risk_of_parts(
+    risks: Sequence[ReidentificationRisk | None], population: int | None = None
+) -> ReidentificationRisk | None:
+    """The risks of a release in parts, from those of its parts; None where one has none.
+
+    >>> one, two = (risk_of_classes(Classes.of_sizes(np.array(sizes))) for sizes in ([1, 3], [2]))
+    >>> both = [ReidentificationRisk(("age",), own, own) for own in (one, two)]
+    >>> risk_of_parts(both).release.prosecutor_average
+    0.5
+    """
+    known = [risk for risk in risks if risk is not None]
+    if len(known) < len(risks) or not known:
+        return None
+    before, after = (Classes.of_many(risk.sizes for risk in own) for own in zip(*map(_both, known), strict=True))
+    require_population(population, before.rows)
+    return _risk_of(known[0].quasi, before, after, population)
+
+
+def _both(risk: ReidentificationRisk) -> tuple[ClassRisk, ClassRisk]:
+    return risk.original, risk.release
+
+
+def require_population(population: int | None, rows: int) -> None:
+    """Refuse a population that is smaller than the table."""
+    if population is not None and population < rows:
+        raise InputError(
+            f"A population of {population:,} people is smaller than the table, which has {rows:,} rows. "
+            "Give the number of all people from whom those of the table come."
+        )
+
+
+def _risk_of(names: tuple[str, ...], before: Classes, after: Classes, population: int | None) -> ReidentificationRisk:
     risks = risk_of_classes(before, population), risk_of_classes(after, population)
     if population is not None:
-        return ReidentificationRisk(names, *risks, population, model_for(original.height, population))
+        return ReidentificationRisk(names, *risks, population, model_for(before.rows, population))
     shares = zip(SAMPLED, uniqueness_if_sampled(before), uniqueness_if_sampled(after), strict=True)
     return ReidentificationRisk(names, *risks, if_sampled=tuple(shares))
 
@@ -194,24 +270,24 @@ def class_sizes(rows: pl.DataFrame) -> Ints:
     return np.sort(np.diff(first, append=hashes.size)).astype(np.int64)
 
 
-def risk_of_classes(sizes: Ints, population: int | None = None) -> ClassRisk:
-    """The risks of a table whose classes have these sizes.
+def risk_of_classes(classes: Classes, population: int | None = None) -> ClassRisk:
+    """The risks of a table that has these classes.
 
-    >>> one = risk_of_classes(np.array([1, 3]), 4)  # the table is the population
+    >>> one = risk_of_classes(Classes.of_sizes(np.array([1, 3])), 4)  # the table is the population
     >>> one.journalist_highest, one.journalist_average, one.population_unique
     (1.0, 0.5, 0.25)
     """
-    rows, most = int(sizes.sum()), 1 / float(sizes.min())
-    average, unique = sizes.size / rows, float((sizes == 1).sum() / rows)
+    rows, number, most = classes.rows, classes.number, 1 / float(classes.sizes.min())
+    average, unique = number / rows, classes.alone / rows
+    sizes = dict(zip(classes.sizes.tolist(), classes.counts.tolist(), strict=True))
     if population is None or population == rows:
         whole = None if population is None else unique
-        return ClassRisk(rows, sizes.size, most, average, most, average, unique, whole)
-    different, counts = np.unique(sizes, return_counts=True)
-    model = fitted(sizes)
-    expected = 1 / different if model is None else expected_share(different, rows, population, model)
-    journalist = float((expected * different * counts).sum() / rows)
-    alone = population_uniqueness(sizes, population, model)
-    return ClassRisk(rows, sizes.size, most, average, float(expected.max()), journalist, unique, alone)
+        return ClassRisk(rows, number, most, average, most, average, unique, whole, sizes)
+    model = fitted(classes)
+    expected = 1 / classes.sizes if model is None else expected_share(classes.sizes, rows, population, model)
+    journalist = float((expected * classes.sizes * classes.counts).sum() / rows)
+    alone = population_uniqueness(classes, population, model)
+    return ClassRisk(rows, number, most, average, float(expected.max()), journalist, unique, alone, sizes)
 
 
 class Pitman(NamedTuple):
@@ -255,35 +331,34 @@ def model_for(rows: int, population: int) -> str:
     return "Pitman" if rows <= FEW * population else "Zayatz"
 
 
-def uniqueness_if_sampled(sizes: Ints) -> list[float]:
+def uniqueness_if_sampled(classes: Classes) -> list[float]:
     """The estimated share of the population who are alone, were it SAMPLED times as large as the table.
 
-    >>> uniqueness_if_sampled(np.array([2, 2, 3]))  # nobody is alone in the table
+    >>> uniqueness_if_sampled(Classes.of_sizes(np.array([2, 2, 3])))  # nobody is alone in the table
     [0.0, 0.0]
     """
-    model = fitted(sizes) if (sizes == 1).any() else None
-    return [population_uniqueness(sizes, times * int(sizes.sum()), model) for times in SAMPLED]
+    model = fitted(classes) if classes.alone else None
+    return [population_uniqueness(classes, times * classes.rows, model) for times in SAMPLED]
 
 
-def population_uniqueness(sizes: Ints, population: int, model: Pitman | None) -> float:
+def population_uniqueness(classes: Classes, population: int, model: Pitman | None) -> float:
     """An estimate of the share of the population who are alone in their class."""
-    if not (sizes == 1).any():
+    if not classes.alone:
         return 0.0
-    if model_for(int(sizes.sum()), population) == "Pitman" and model is not None:
+    if model_for(classes.rows, population) == "Pitman" and model is not None:
         return pitman(model, population)
-    return zayatz(sizes, population)
+    return zayatz(classes, population)
 
 
-def zayatz(sizes: Ints, population: int) -> float:
+def zayatz(classes: Classes, population: int) -> float:
     """Zayatz' estimate: classes of the population are as large, as often, as those of the table.
 
     A class of F people shows one row with the probability C(F, 1) C(N - F, n - 1) / C(N, n).
 
-    >>> zayatz(np.array([1, 1, 2]), 4)  # the table is the population
+    >>> zayatz(Classes.of_sizes(np.array([1, 1, 2])), 4)  # the table is the population
     0.5
     """
-    rows = int(sizes.sum())
-    different, counts = np.unique(sizes, return_counts=True)
+    rows, different = classes.rows, classes.sizes
 
     def choose(many: Ints | int, some: Ints | int) -> Reals:
         return np.asarray(gammaln(np.add(many, 1)) - gammaln(np.add(some, 1)) - gammaln(np.subtract(many, some) + 1))
@@ -293,30 +368,29 @@ def zayatz(sizes: Ints, population: int) -> float:
     inside = different[possible]
     logs = np.log(inside) + choose(population - inside, rows - 1) - choose(population, rows)
     seen[possible] = np.exp(logs)
-    single = seen * counts
+    single = seen * classes.counts
     alone = float(single[different == 1].sum() / single.sum())
-    return alone * float((sizes == 1).sum() / rows)
+    return alone * classes.alone / rows
 
 
-def fitted(sizes: Ints) -> Pitman | None:
+def fitted(classes: Classes) -> Pitman | None:
     """Pitman's model by maximum likelihood; None where no class, or every class, has one row, so that nothing fits.
 
-    >>> fitted(np.array([1, 1, 1])) is None
+    >>> fitted(Classes.of_sizes(np.array([1, 1, 1]))) is None
     True
     """
-    rows, classes = int(sizes.sum()), sizes.size
-    if classes in (1, rows):
+    rows, number = classes.rows, classes.number
+    if number in (1, rows):
         return None
-    different, counts = np.unique(sizes, return_counts=True)
 
     def unlikely(parameters: Reals) -> float:
         """Minus the log likelihood; theta = exp(t) - alpha is above -alpha, and alpha between 0 and 1."""
         alpha = 1 / (1 + np.exp(-parameters[0]))
         theta = np.exp(parameters[1]) - alpha
-        grown = log_new_classes(Pitman(alpha, theta), classes) - gammaln(theta + rows) + gammaln(theta + 1)
-        return -float(grown + (counts * (gammaln(different - alpha) - gammaln(1 - alpha))).sum())
+        grown = log_new_classes(Pitman(alpha, theta), number) - gammaln(theta + rows) + gammaln(theta + 1)
+        return -float(grown + (classes.counts * (gammaln(classes.sizes - alpha) - gammaln(1 - alpha))).sum())
 
-    best = minimize(unlikely, np.array([0.0, np.log(classes)]), method="Nelder-Mead", options={"maxiter": 2_000})
+    best = minimize(unlikely, np.array([0.0, np.log(number)]), method="Nelder-Mead", options={"maxiter": 2_000})
     alpha = float(1 / (1 + np.exp(-best.x[0])))
     return Pitman(alpha, float(np.exp(best.x[1])) - alpha)
 

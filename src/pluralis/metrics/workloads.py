@@ -9,7 +9,7 @@ Versatile Publishing are of that kind, and privilege no attribute (`sensitive` i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import and_, or_
@@ -19,12 +19,16 @@ import numpy as np
 import polars as pl
 
 from pluralis.errors import InputError
-from pluralis.estimate import count
+from pluralis.estimate import count, estimator_of
 from pluralis.estimate.conditions import All, Check, Condition, Joined, Not, Value
 from pluralis.estimate.language import Query, resolve
+from pluralis.estimate.result import Estimate
 from pluralis.release.attributes import attributes_of
+from pluralis.release.manifest import ColumnInfo
 from pluralis.release.original import original_values
 from pluralis.release.release import Release
+
+CONFIDENCE = 0.95  # of the intervals of answers
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -112,13 +116,19 @@ class Answers:
 
 
 def answers(
-    release: Release, original: pl.DataFrame, queries: Iterable[Condition], *, confidence: float = 0.95
+    release: Release, original: pl.DataFrame, queries: Iterable[Condition], *, confidence: float = CONFIDENCE
 ) -> Answers:
     """Ask a release, and compare with the original, which must be the whole of it: suppressed rows count as errors."""
+    asked = [resolved(query, release) for query in queries]
+    return answers_from([*counted(release, original, asked, confidence)], confidence)
+
+
+def counted(
+    release: Release, original: pl.DataFrame, asked: Sequence[Condition], confidence: float = CONFIDENCE
+) -> Iterator[tuple[Estimate, int]]:
+    """What a release answers to conditions in its own spelling, and the true counts."""
     infos = attributes_of(release)
-    asked = list(queries)
-    resolved = [_resolved(query, release) for query in asked]
-    for check in (check for query in resolved for check in query.checks):
+    for check in (check for query in asked for check in query.checks):
         if infos[check.attribute].ordered and any(not isinstance(value, str) for value in check.values):
             raise InputError(
                 f"{check}: the original's {check.attribute!r} is known in bands, so nobody can tell the true count. "
@@ -126,12 +136,16 @@ def answers(
             )
     named = dict.fromkeys(name for query in asked for name in query.attributes)
     true = pl.DataFrame({name: original_values(original, infos[name], release.manifest) for name in named})
-    truths = (
-        true.select(expression(query).sum().alias(str(i)) for i, query in enumerate(resolved)).row(0) if asked else ()
-    )
-    errors, inside, bases = [], [], dict[str, int]()
+    truths = true.select(expression(query).sum().alias(str(i)) for i, query in enumerate(asked)).row(0) if asked else ()
+    estimator = estimator_of(release)
     for query, truth in zip(asked, truths, strict=True):
-        estimate = count(release, query, confidence=confidence)
+        yield estimator.count(query, confidence), truth
+
+
+def answers_from(counts: Sequence[tuple[Estimate, int]], confidence: float) -> Answers:
+    """How good these answers are, beside the true counts."""
+    errors, inside, bases = [], [], dict[str, int]()
+    for estimate, truth in counts:
         bases[estimate.basis] = bases.get(estimate.basis, 0) + 1
         inside.append(estimate.low - 1e-9 <= truth <= estimate.high + 1e-9)
         if truth:
@@ -139,7 +153,7 @@ def answers(
     if not errors:
         raise InputError("No row of the original passes any of the queries. Ask less selective ones.")
     mean, median = float(np.mean(errors)), float(np.median(errors))
-    return Answers(len(asked), mean, median, float(np.mean(inside)), confidence, bases)
+    return Answers(len(counts), mean, median, float(np.mean(inside)), confidence, bases)
 
 
 def association_error(
@@ -163,7 +177,7 @@ def association_error(
     return float(np.mean(errors)) if errors else 0.0
 
 
-def _resolved(query: Condition, release: Release) -> Condition:
+def resolved(query: Condition, release: Release) -> Condition:
     """A query in the release's own spelling, ordered values as lists of those that are asked about."""
     where = resolve(Query(query), release).where
     assert where is not None
@@ -173,30 +187,46 @@ def _resolved(query: Condition, release: Release) -> Condition:
 def answers_of(
     release: Release, original: pl.DataFrame, *, queries: int, dimensions: int = 3, selectivity: float = 0.07
 ) -> dict[str, Answers]:
-    """How a release answers random queries on each of its sensitive attributes.
+    """How a release answers random queries on each of its sensitive attributes."""
+    asked = queries_on(release, values_in(release, original), queries, dimensions, selectivity)
+    return {name: answers(release, original, own) for name, own in asked.items()}
+
+
+def values_in(release: Release, original: pl.DataFrame) -> dict[str, list[Value]]:
+    """The different values of the attributes that random queries ask about, as the original has them, in order."""
+    infos = attributes_of(release)
+    names = [name for name in infos if _asked_about(name, infos[name], release)]
+    true = {name: original_values(original, infos[name], release.manifest) for name in names}
+    return {name: column.drop_nulls().unique().sort().to_list() for name, column in true.items()}
+
+
+def queries_on(
+    release: Release, values: Mapping[str, Sequence[Value]], queries: int, dimensions: int, selectivity: float
+) -> dict[str, list[Condition]]:
+    """Random queries on each sensitive attribute of a release.
 
     The others in a query are quasi-identifiers and plain attributes; where rules say what is protected from what, all
     others.
     """
-    infos = attributes_of(release)
-    attributes = sorted(release.manifest.parameters.l)
-    if not attributes:
+    infos, protected = attributes_of(release), sorted(release.manifest.parameters.l)
+    if not protected:
         raise InputError("The release has no sensitive attribute to ask about.")
-    results = {}
-    for attribute in attributes:
-        roles = ("quasi", "plain", "sensitive") if release.traits.has_subtables else ("quasi", "plain")
-        names = [name for name, info in infos.items() if info.role in roles or name == attribute]
-        true = {name: original_values(original, infos[name], release.manifest) for name in names}
-        values = {name: column.drop_nulls().unique().sort().to_list() for name, column in true.items()}
-        asked = workload(
-            {name: some for name, some in values.items() if some},
-            attribute,
-            queries=queries,
-            dimensions=min(dimensions, len(values) - 1),
-            selectivity=selectivity,
-        )
-        results[attribute] = answers(release, original, asked)
-    return results
+    beside = [name for name, info in infos.items() if info.role in _roles(release)]
+    asked = {}
+    for attribute in protected:
+        own = {name: values[name] for name in infos if name == attribute or name in beside}
+        some = {name: few for name, few in own.items() if few}
+        most = min(dimensions, len(own) - 1)
+        asked[attribute] = workload(some, attribute, queries=queries, dimensions=most, selectivity=selectivity)
+    return asked
+
+
+def _roles(release: Release) -> tuple[str, ...]:
+    return ("quasi", "plain", "sensitive") if release.traits.has_subtables else ("quasi", "plain")
+
+
+def _asked_about(name: str, info: ColumnInfo, release: Release) -> bool:
+    return info.role in _roles(release) or name in release.manifest.parameters.l
 
 
 def expression(condition: Condition) -> pl.Expr:

@@ -24,7 +24,7 @@ from pluralis.publishing.pipeline import publication_of
 from pluralis.publishing.saving import Format, staged
 from pluralis.randomness import Key
 from pluralis.release.manifest import Manifest
-from pluralis.report.exposure import Exposure
+from pluralis.report.exposure import Exposure, exposures
 
 
 class PartPublished(NamedTuple):
@@ -62,7 +62,7 @@ def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublishe
         made = build(rows, asked.policy, asked.key, part=name, decimals=asked.decimals)
     except Infeasible as refusal:
         return PartPublished(refused=str(refusal))
-    publication = publication_of(made, asked.policy, attacks=block.sample)
+    publication = publication_of(made, asked.policy, attacks=block.sample, exposing=False)
     try:
         folder = StagedFolder(asked.folder / f"block-{block.first:05}-{secrets.token_hex(8)}", 0o755)
         manifest, verdict = staged(publication, folder, asked.format, asked.allow_test)
@@ -80,7 +80,7 @@ def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublishe
         verdict,
         publication.loss,
         publication.attacked,
-        publication.exposures,
+        exposures(made.release.decoded(), learning=False),
         publication.notes,
     )
 

@@ -13,14 +13,15 @@ What joining tells somebody who knows the method is bounded as for shards in mem
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from pluralis.attacks import Result
+from pluralis.attacks.parts import results_of_a_sample
 from pluralis.auditing import Verdict, audit
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
@@ -29,6 +30,7 @@ from pluralis.engines.local import local_engine
 from pluralis.engines.spark import SparkEngine, session
 from pluralis.errors import AuditFailed, Infeasible, OutputError
 from pluralis.metrics import Loss
+from pluralis.metrics.parts import loss_of_parts
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
@@ -42,20 +44,19 @@ from pluralis.publishing.part_requirements import (
     require_share,
     require_sizes,
 )
+from pluralis.publishing.part_shards import FILE as PART_SHARDS
+from pluralis.publishing.part_shards import PartShards
 from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
 from pluralis.publishing.saving import Format
 from pluralis.randomness import Draw, Key, Made
-from pluralis.release.manifest import MANIFEST, README
+from pluralis.release.manifest import MANIFEST, README, Manifest
 from pluralis.release.parts import OfAll, Parts, PartsManifest, part_folder, parts_readme
 from pluralis.release.reading import parts_of
+from pluralis.report.exposure import exposures_of_parts
 from pluralis.report.report import render_report
 
 MOST_NOTES = 20
-SHOWN = (
-    "This release is in {parts} parts. Claims are those of all of them; attacks, losses and groups are those of the "
-    "first part, which is a sample: a keyed hash decides who is in it."
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +79,7 @@ class PublishedParts(Shown):
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl
     >>> import pluralis as pls
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
@@ -94,15 +96,15 @@ class PublishedParts(Shown):
     attacked: tuple[Result, ...] | None
     notes: tuple[str, ...]
 
-    @property
-    def ncp(self) -> float:
-        """The information loss of published rows, from 0 to 1, on average over all parts."""
-        return sum(loss.ncp * loss.rows for loss in self.losses) / self.manifest.rows
+    @cached_property
+    def loss(self) -> Loss:
+        """What all parts lost together."""
+        return loss_of_parts(self.losses)
 
     def _parts(self) -> Iterator[str | Columns]:
         stated = self.manifest
         size = f"{stated.rows:,} rows in {len(stated.parts):,} parts, {stated.suppressed:,} suppressed"
-        yield f"Published by {stated.method}: {size}, information loss {self.ncp:.4f}"
+        yield f"Published by {stated.method}: {size}, information loss {self.loss.ncp:.4f}"
         yield "Every claim holds." if self.verdict.holds else "Not every claim holds."
         yield from (f"Note: {note}" for note in self.notes)
 
@@ -174,6 +176,7 @@ def publish_in_parts(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl
     >>> import pluralis as pls
     >>> people = pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "ill": [f"d{i % 7}" for i in range(400)]})
     >>> policy = pls.Policy(quasi={"age": {"type": "number"}}, sensitive={"ill": 2}, method="anatomy")
@@ -203,16 +206,19 @@ def publish_in_parts(
             working = end.enter_context(local_engine(source, spilled.folder, workers))
         cleaning = working.learned(policy)
         require_share(cleaning)
-        shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))
+        shards = number_of_shards(working, cleaning, Draw(key), part)
+        rows = working.route(cleaning, Draw(key), shards)
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
         asked = Asked(of_parts(policy, cleaning), key, format, allow_test, spilled.folder, decimals)
-        done = [*published_blocks(working, asked, shards, attacks).values()]
-        parts, published = _manifest(public_stage, spilled.folder, done, cleaning.notes)
+        blocks = published_blocks(working, asked, rows, attacks)
+        done = [*blocks.values()]
+        parts, published, described = _manifest(public_stage, spilled.folder, done, cleaning.notes)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
         if engine == "spark":
             _require_kept(public_stage.folder, allow_test)
-        _write_private(private_stage, policy, key, published, done[0])
+        report = _report(policy, published, described, done)
+        _write_private(private_stage, policy, key, published, report, PartShards.of_blocks(shards, blocks))
         with one_at_a_time(target.parent), ExitStack() as undo:
             check_target(target, replace=False, mark=MANIFEST)
             private_stage.show(undo, replace=False)
@@ -237,21 +243,24 @@ def _require_free(target: Path) -> None:
         check_target(one, replace=False, mark=MANIFEST)
 
 
-def _write_private(to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, first: PartPublished) -> None:
+def _write_private(
+    to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, report: str, shards: PartShards
+) -> None:
     """What only the publisher sees; the key knows what was made under it."""
     manifest = published.manifest
-    replace(key.with_release(Made(manifest.method, _digest(manifest))), designs={}).write(to.folder / "key")
-    report = _report(policy, published, first)
-    lost = {"parts": [loss.to_dict() for loss in published.losses]}
+    replace(key.with_release(Made(manifest.method, manifest.sha256)), designs={}).write(to.folder / "key")
+    lost = {**published.loss.to_dict(), "parts": [loss.to_dict() for loss in published.losses]}
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
+    to.write(PART_SHARDS, shards.to_json(manifest.sha256).encode(), mode=0o600)
 
 
 def _manifest(
     to: StagedFolder, written: Path, done: Sequence[PartPublished], before: Sequence[str]
-) -> tuple[Parts, PublishedParts]:
+) -> tuple[Parts, PublishedParts, Manifest]:
     """Give the parts that were written their names, and write what they share; `before` is said of all rows.
 
     Only they are moved here: what a task leaves that was joined, started twice or died has no place in a release.
+    Last comes the manifest of the first part with what is true of all of them, for the report.
     """
     every, verdicts, losses = OfAll(), [], []
     for i, part in enumerate(done, start=1):
@@ -269,8 +278,15 @@ def _manifest(
         notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES:,} more notes of other parts, much like these.")
     parts = Parts(manifest, tuple(every.claims))
     verdict = verdict_of_parts(parts, verdicts)
-    attacked = next((part.attacked for part in done if part.attacked is not None), None)
-    return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes)
+    attacked = done[0].attacked
+    if attacked is not None and len(done) > 1:
+        attacked = results_of_a_sample(manifest.parts[0].folder, attacked)
+    whole = {
+        "rows": manifest.rows, "suppressed": manifest.suppressed, "breaks": manifest.breaks, "claims": every.weakest
+    }  # fmt: skip
+    assert done[0].manifest is not None  # it passed
+    described = done[0].manifest.model_copy(update=whole)
+    return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes), described
 
 
 def _require_kept(folder: Path, allow_test: bool) -> None:
@@ -288,15 +304,10 @@ def _require_none(problems: Iterable[str]) -> None:
         )
 
 
-def _report(policy: Policy, published: PublishedParts, first: PartPublished) -> str:
-    """The report: claims of all parts; of attacks, losses and groups those of the first one."""
-    assert first.manifest is not None and first.loss is not None  # noqa: PT018
-    stated = published.manifest
-    whole = {"rows": stated.rows, "suppressed": stated.suppressed, "breaks": stated.breaks}
-    notes = (SHOWN.format(parts=f"{len(stated.parts):,}"), *published.notes)
-    manifest = first.manifest.model_copy(update=whole)
-    return render_report(policy, manifest, published.verdict, first.loss, notes, first.attacked, first.exposures)
-
-
-def _digest(manifest: PartsManifest) -> str:
-    return hashlib.sha256(manifest.to_json().encode()).hexdigest()
+def _report(policy: Policy, published: PublishedParts, described: Manifest, done: Sequence[PartPublished]) -> str:
+    """The report: claims, losses and groups are those of all parts, attacks those of the first one."""
+    infos = published.manifest.parts
+    exposed = exposures_of_parts((info.folder, part.exposures) for info, part in zip(infos, done, strict=True))
+    return render_report(
+        policy, described, published.verdict, published.loss, published.notes, published.attacked, exposed, infos
+    )

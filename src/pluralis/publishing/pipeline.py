@@ -91,12 +91,16 @@ allows is 2; set l: 2, or allow suppress: 0.25.
     return publication_of(made, asked, attacks=ATTACKED if attacks is None else attacks)
 
 
-def publication_of(made: Built, asked: Policy, *, attacks: bool) -> Publication:
-    """What was built for a policy as it was asked, attacked, and packed for saving."""
+def publication_of(made: Built, asked: Policy, *, attacks: bool, exposing: bool = True) -> Publication:
+    """What was built for a policy as it was asked, attacked, and packed for saving.
+
+    Where it is attacked, the report says how sure guesses are group by group, unless the caller does that elsewhere.
+    """
     release, attacked, exposed = made.release, None, tuple[Exposure, ...]()
     if attacks:
         release = release.decoded()
-        attacked, exposed = measured(release, made.original, made.person), exposures(release)
+        attacked = measured(release, made.original, made.person)
+        exposed = exposures(release) if exposing else ()
     manifest = release.manifest.model_copy(update={"breaks": _breaks(release, attacked, made.people)})
     known = Known.sampled(made.original, made.people, in_order=bool(made.key.made) or asked.republish is not None)
     with stage("packing the tables"):

@@ -19,8 +19,9 @@ from pluralis.publishing.republishing import PRIVATE
 from pluralis.randomness import Key
 from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.manifest import MANIFEST, Manifest
+from pluralis.release.reading import manifest_of, parts_of
 from pluralis.report.report import render_report
-from pluralis.report.risk import with_results
+from pluralis.report.risk import of_a_sample, with_results
 
 if TYPE_CHECKING:
     from pluralis.publishing.saving import Publication
@@ -60,27 +61,27 @@ def write_beside_key(
         to.write(name, text.encode(), mode=0o600)
 
 
-def keep_results(folder: str | Path, results: Sequence[Result]) -> None:
+def keep_results(folder: str | Path, results: Sequence[Result], private: Path | None = None) -> None:
     """Write what attacks got into the private folder of a release, if it is there, and show it in the report.
 
     What was got from the same release before is kept, but for questions that are answered anew of as many people, or
     more.
     """
-    private = Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
+    private = private or Path(folder).absolute().with_name(Path(folder).absolute().name + PRIVATE)
     if not (private / "key").is_file():
         return
-    written = (Path(folder) / MANIFEST).read_bytes()
-    sha256, lists = (
-        hashlib.sha256(written).hexdigest(),
-        AttributeLists.of_manifest(Manifest.model_validate_json(written)),
-    )
+    sha256 = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
+    parts = parts_of(folder)
+    described = Path(folder) if parts is None else Path(folder) / parts.manifest.parts[0].folder
+    lists = AttributeLists.of_manifest(manifest_of(described))
     before, later = _kept_results(private / ATTACKED, sha256)
     kept = _joined(before, results)
     later = frozenset(result for result in kept if result in later or result in results)
     _rewrite(private / ATTACKED, _results_json(sha256, kept, later))
     report = private / REPORT
     if report.is_file():
-        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept, lists, later))
+        sample = of_a_sample(parts.manifest.parts) if parts is not None and later != frozenset(kept) else ""
+        _rewrite(report, with_results(report.read_text(encoding="utf-8"), kept, lists, later, sample))
 
 
 def _joined(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:

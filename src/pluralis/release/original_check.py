@@ -21,7 +21,7 @@ from pluralis.release.release import Release
 def require_original(release: Release, original: pl.DataFrame) -> None:
     """Refuse a table that cannot be the original of a release."""
     manifest = release.manifest
-    require_rows(original, manifest.rows, manifest.suppressed)
+    require_rows(original.height, manifest.rows, manifest.suppressed)
     infos = attributes_of(release)
     for table, name, published in _counted_values(release):
         fold = name not in manifest.parameters.case

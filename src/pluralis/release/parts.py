@@ -18,6 +18,7 @@ It is about whoever takes worlds to be equally likely: which shards were joined 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -83,6 +84,11 @@ class PartsManifest(ManifestPart):
         """Deterministic text."""
         return json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
 
+    @property
+    def sha256(self) -> str:
+        """What files beside the key know the release by."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
 
 class Parts(NamedTuple):
     """The manifest of a release in parts, and the claims of each part, which are those of the whole, in their order."""
@@ -113,8 +119,9 @@ def of_a_part(folder: Path) -> str | None:
     if PARTS_FORMAT.encode() not in start:
         return None
     return (
-        f"{folder.name} is one part of the release in parts {folder.parent.name}. A part is compared with its own rows "
-        "only, and which rows of the original these are, only its publisher could tell."
+        f"{folder.name} is one part of the release in parts {folder.parent.name}, and is compared with its own rows "
+        f"only. Name {folder.parent.name} itself: with the key of its private folder, every part is compared with the "
+        "rows of the original that are its own."
     )
 
 
@@ -179,11 +186,16 @@ class OfAll:
             kind=first.kind,
             rows=sum(info.rows for info in self._infos),
             suppressed=sum(info.suppressed for info in self._infos),
-            claims=tuple(claim.rule for claim in self._worst),
+            claims=tuple(claim.rule for claim in self.weakest),
             breaks=(*self._sentences(), JOINED),
             parts=tuple(self._infos),
             test=first.test,
         )
+
+    @property
+    def weakest(self) -> tuple[Claim, ...]:
+        """Each claim as the part makes it that promises least."""
+        return tuple(self._worst)
 
     def _sentences(self) -> list[str]:
         return [sentence for sentence in self._breaks if not (self._measured and is_unmeasured(sentence))]

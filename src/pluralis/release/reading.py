@@ -358,7 +358,8 @@ def _parsed(data: bytes, model: type[_M], format: str) -> _M:
     text, plain = _json(data)
     if isinstance(plain, dict) and plain.get("format") == PARTS_FORMAT != format:
         raise ReleaseError(
-            "This release is in parts, which are read one by one. Name the folder of a part, part-00001."
+            "This release is in parts, which are read one by one. Name the folder of a part, part-00001. `pluralis "
+            "query` and, in Python, read_parts count in all of them."
         )
     if not isinstance(plain, dict) or plain.get("format") != format:
         raise ReleaseError(f'{MANIFEST} does not say format "{format}": this folder is not a release.')

@@ -10,8 +10,8 @@ Exact       `alone` over all groups, or all sets of a candidates release by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -60,12 +60,48 @@ class Exposure:
     unit: str = "groups"
 
 
-def exposures(release: Release) -> tuple[Exposure, ...]:
-    """One for each protected attribute of each table that has groups, or sets. Both are numbered from 1."""
-    return tuple(_of_sets(release) if release.traits.lists_values else _of_groups(release))
+def exposures(release: Release, *, learning: bool = True) -> tuple[Exposure, ...]:
+    """One for each protected attribute of each table that has groups, or sets. Both are numbered from 1.
+
+    What all groups teach takes more time than the rest; without `learning` it is left out.
+    """
+    return tuple(_of_sets(release) if release.traits.lists_values else _of_groups(release, learning))
 
 
-def _of_groups(release: Release) -> Iterator[Exposure]:
+def exposures_of_parts(parts: Iterable[tuple[str, Sequence[Exposure]]]) -> tuple[Exposure, ...]:
+    """The same of a release in parts, which come with their folders: groups are those of all parts."""
+    same: dict[tuple[str, str, str], list[Exposure]] = {}
+    for folder, own in parts:
+        for one in own:
+            weakest = tuple(weak._replace(name=f"{folder}, {weak.name}") for weak in one.weakest)
+            same.setdefault((one.attribute, one.table, one.unit), []).append(replace(one, weakest=weakest))
+    return tuple(_together(several) for several in same.values())
+
+
+def _together(several: Sequence[Exposure]) -> Exposure:
+    learned = [one.learned for one in several if one.learned is not None]
+    limits = [one.limit for one in several if one.limit is not None]
+    weakest = sorted((weak for one in several for weak in one.weakest), key=_weakness)
+    return replace(
+        several[0],
+        limit=min(limits, default=None),
+        alone=_summed([one.alone for one in several]),
+        learned=_summed(learned) if len(learned) == len(several) else None,
+        weakest=tuple(weakest[:WEAKEST]),
+    )
+
+
+def _summed(several: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*several, strict=True)))
+
+
+def _weakness(weak: Weak) -> tuple[float, float, int]:
+    """The order of weak groups: the surest guess first, of the smaller group where two are alike."""
+    sure = weak.alone if weak.learned is None else weak.learned
+    return -round(sure, 9), -round(weak.alone, 9), weak.rows
+
+
+def _of_groups(release: Release, learning: bool) -> Iterator[Exposure]:
     for values in published_values(release, sets=False):
         groups = np.flatnonzero(np.diff(values.starts) > 0)  # rows that are marked have no group
         rows = values.group_rows[groups]
@@ -73,7 +109,7 @@ def _of_groups(release: Release) -> Iterator[Exposure]:
         name = f"{where}, group" if where else "group"
         words, limit, code = _protected(values, release.manifest.parameters)
         share = values.share if code is None else np.where(values.code == code, values.share, 0.0)
-        alone, learned = _highest(share, values.starts[groups]), _learned(values, groups, code)
+        alone, learned = _highest(share, values.starts[groups]), _learned(values, groups, code) if learning else None
         weakest = _weakest(name, groups + 1, rows, alone, learned)
         parts = None if learned is None else _parts(learned)
         yield Exposure(words, where, limit, _parts(alone), parts, weakest)

@@ -17,16 +17,18 @@ from pluralis.policy.policy import Policy
 from pluralis.release.attribute_lists import AttributeLists
 from pluralis.release.form import told_by_plain_column, worst_and_others
 from pluralis.release.manifest import MANIFEST, README, Claim, Manifest
+from pluralis.release.parts import PartInfo
 from pluralis.report.charts import Html, table, tag
 from pluralis.report.claims import claims_section
 from pluralis.report.exposure import Exposure
-from pluralis.report.markup import count, defined, items, section, several, subtables, were
+from pluralis.report.markup import count, defined, items, more, section, several, subtables, were
 from pluralis.report.policy import policy_section
 from pluralis.report.risk import (
     BREACHED,
     EVERY,
     beside_verdict,
     heading,
+    of_a_sample,
     weakest_groups,
     who_can_be_found,
     who_learns_what,
@@ -40,6 +42,13 @@ HEAD = Html(
 )
 
 
+LOST_IN_PARTS = (
+    "Put together from all parts. What a part lost is measured by its own values, as its readers see it: a label that "
+    "spans all values of the part has lost everything."
+)
+FEW_PARTS = 12  # whose hashes are shown at once
+
+
 def render_report(
     policy: Policy,
     manifest: Manifest,
@@ -48,19 +57,24 @@ def render_report(
     notes: Sequence[str],
     attacked: Sequence[Result] | None = None,
     exposures: Sequence[Exposure] = (),
+    parts: Sequence[PartInfo] = (),
 ) -> str:
-    """The whole page, as text; `attacked` is None where no attack was run."""
+    """The whole page, as text; `attacked` is None where no attack was run.
+
+    Of a release in `parts` the manifest is that of the first one with what is true of all of them, and only that one
+    was attacked.
+    """
     main = tag(
         "main",
-        _headline(manifest, verdict, loss, attacked),
+        _headline(manifest, verdict, loss, attacked, parts),
         section("What was asked", *policy_section(policy, manifest)),
         section("What holds", *claims_section(manifest, verdict)),
-        who_learns_what(attacked, AttributeLists.of_manifest(manifest)),
-        who_can_be_found(loss.risk, AttributeLists.of_manifest(manifest)),
-        section("What was lost", *utility_section(manifest, loss)),
-        weakest_groups(exposures, attacked is not None),
+        who_learns_what(attacked, AttributeLists.of_manifest(manifest), sample=of_a_sample(parts)),
+        who_can_be_found(loss.risk, AttributeLists.of_manifest(manifest), in_parts=bool(parts)),
+        section("What was lost", *([tag("p", LOST_IN_PARTS)] * bool(parts)), *utility_section(manifest, loss)),
+        weakest_groups(exposures, attacked is not None, in_parts=bool(parts)),
         section("What this method does not stop", *_not_stopped(manifest, verdict), id_="open"),
-        section("Notes and handling", *_handling(manifest, verdict, notes, attacked)),
+        section("Notes and handling", *_handling(manifest, verdict, notes, attacked, parts)),
     )
     style = Html(files("pluralis.report").joinpath("report.css").read_text(encoding="utf-8"))
     head = tag("head", HEAD, tag("title", "Release report"), tag("style", style))
@@ -94,7 +108,13 @@ def _title(manifest: Manifest, verdict: Verdict, attacked: Sequence[Result] | No
     return EVERY + (f", but {given_away}" if given_away else ", but the key is not secret" if manifest.test else "")
 
 
-def _headline(manifest: Manifest, verdict: Verdict, loss: Loss, attacked: Sequence[Result] | None) -> Html:
+def _headline(
+    manifest: Manifest,
+    verdict: Verdict,
+    loss: Loss,
+    attacked: Sequence[Result] | None,
+    parts: Sequence[PartInfo],
+) -> Html:
     good = _may_go_out(manifest, verdict, attacked)
     suppressed = count(manifest.suppressed, "row") if manifest.suppressed else "No row"
     alike = "class of equal labels" if manifest.traits.has_slices else "group"
@@ -102,7 +122,8 @@ def _headline(manifest: Manifest, verdict: Verdict, loss: Loss, attacked: Sequen
     if manifest.traits.has_subtables:
         apart = f", in {count(loss.groups, 'group')}" if loss.groups else ""
         groups = f" in {count(len(subtables(manifest)), 'table')}{apart}"
-    lead: list[str] = [f"{count(manifest.rows, 'row')}{groups}. "]
+    in_parts = f", published in {count(len(parts), 'part')}" if parts else ""
+    lead: list[str] = [f"{count(manifest.rows, 'row')}{groups}{in_parts}. "]
     lead.append(f"{suppressed} {were(manifest.suppressed or 1)} suppressed. ")
     if good:
         lead += ["Before you sign, read ", tag("a", "what this method does not stop", href="#open"), "."]
@@ -113,6 +134,7 @@ def _headline(manifest: Manifest, verdict: Verdict, loss: Loss, attacked: Sequen
     facts = {
         "Method": manifest.method,
         "Variant": manifest.variant,
+        **({"Parts": f"{len(parts):,}"} if parts else {}),
         "Rows published": f"{manifest.rows:,}",
         "Rows suppressed": f"{manifest.suppressed:,}",
     }
@@ -140,9 +162,12 @@ def _not_stopped(manifest: Manifest, verdict: Verdict) -> list[Html]:
 
 
 def _handling(
-    manifest: Manifest, verdict: Verdict, notes: Sequence[str], attacked: Sequence[Result] | None
+    manifest: Manifest,
+    verdict: Verdict,
+    notes: Sequence[str],
+    attacked: Sequence[Result] | None,
+    parts: Sequence[PartInfo],
 ) -> list[Html]:
-    hashes = ([tag("code", info.file), tag("code", info.sha256 or "not written yet")] for info in manifest.tables)
     private: list[list[str]] = [
         [tag("b", "The key. "), "The random choices that protect people can be repeated with it."],
         [tag("b", "The private folder. "), "This report, the audit and the measures tell of the original."],
@@ -151,7 +176,8 @@ def _handling(
     keep = "Use the same key for the next release of this table: releases under two keys can be intersected."
     out = "Nothing. This release must not be handed out."
     if _may_go_out(manifest, verdict, attacked):
-        out = f"The release folder, whole and unchanged: {MANIFEST}, {README} and the tables below."
+        below = "parts" if parts else "tables"
+        out = f"The release folder, whole and unchanged: {MANIFEST}, {README} and the {below} below."
     signature = (tag("p", name, tag("span")) for name in ("Decision", "Name", "Date and signature"))
     return [
         tag("h3", "Notes from reading"),
@@ -161,6 +187,18 @@ def _handling(
         tag("p", keep),
         tag("h3", "Hand out"),
         tag("p", out),
-        table("What was audited", ["File", "SHA-256"], hashes),
+        *_audited(manifest, parts),
         tag("div", *signature, class_="signature"),
     ]
+
+
+def _audited(manifest: Manifest, parts: Sequence[PartInfo]) -> list[Html]:
+    """The hashes of tables; of a release in parts those of the manifests, which have those of the tables."""
+    if not parts:
+        hashes = ([tag("code", info.file), tag("code", info.sha256 or "not written yet")] for info in manifest.tables)
+        return [table("What was audited", ["File", "SHA-256"], hashes)]
+    head = ["Part", "Rows", "SHA-256 of its manifest"]
+    rows = [[tag("code", info.folder), f"{info.rows:,}", tag("code", info.sha256)] for info in parts]
+    first = table("What was audited", head, rows[:FEW_PARTS], 1)
+    rest = rows[FEW_PARTS:]
+    return [first, *([more(count(len(rest), "more part"), table("The other parts", head, rest, 1))] if rest else [])]

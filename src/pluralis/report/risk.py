@@ -13,6 +13,7 @@ from pluralis.attacks.base import ABOVE_PROMISED_RATE, NOT_JUDGED
 from pluralis.attacks.worst_guess import worst_in_words
 from pluralis.metrics.risk import ReidentificationRisk, risk_table
 from pluralis.release.attribute_lists import AttributeLists
+from pluralis.release.parts import PartInfo
 from pluralis.report.attack_charts import legend, strip, sureness
 from pluralis.report.charts import NOTHING, Html, joined, named, share, table, tag
 from pluralis.report.exposure import WEAKEST, Exposure
@@ -42,6 +43,7 @@ SURE = (
     "comes nearest to its bound. Whoever learns from all groups how values go together (deFinetti) is often surer, and "
     "not always right."
 )
+ALONE = "Groups are those of all parts, each by itself. What all groups of a part teach is what definetti got, above."
 IDENTIFIABLE = "Who can be found"
 FINDS = (
     "Whose row, or group of rows, can be told by {names}. Prosecutor risk is "
@@ -53,6 +55,14 @@ WITHOUT_POPULATION = (
     "The table is taken for the population here, which makes journalist risk as high as prosecutor risk. If the table "
     "is a sample of a larger population, fewer of its people are alone there: the last lines estimate how many "
     "(Pitman's model). For a population of known size, use `pluralis measure --population N`."
+)
+BY_PART = (
+    "Rows that look alike are counted in each part. Those of two parts are taken to differ, as they do to whoever "
+    "knows in which part a person is; nobody without the key does, and to them every risk is at most this."
+)
+SAMPLE = (
+    "What was measured at publication is about the people of {folder}, which has {rows} of {total} rows: a keyed hash "
+    "decides who is in it. `pluralis attack` measures people of all parts."
 )
 NOBODY = "No quasi-identifier is published, so that no row can be told from another by them."
 NOTHING_APPLIES = "No attack applies to this release. This does not prove that none works."
@@ -79,16 +89,20 @@ def beside_verdict(results: Sequence[Result] | None) -> Html:
 
 
 def who_learns_what(
-    results: Sequence[Result] | None, lists: AttributeLists, later: Collection[Result] = frozenset()
+    results: Sequence[Result] | None,
+    lists: AttributeLists,
+    later: Collection[Result] = frozenset(),
+    sample: str = "",
 ) -> Html:
     """The section with a line for each result; breaches first, then what no promise bounds.
 
-    Those in `later` were got after publication. What is least bad stands behind a line that opens it.
+    Those in `later` were got after publication. What is least bad stands behind a line that opens it. `sample` says
+    whose rows were attacked, where these are not all.
     """
     if not results:
         return section(WHO, tag("p", NOT_MEASURED if results is None else NOTHING_APPLIES), id_=LEARNED)
     ordered = sorted(results, key=lambda one: (STANDING.index(one.standing), -one.success, one.attack, one.question))
-    parts = [tag("p", HOW)]
+    parts = [tag("p", HOW), *([tag("p", sample)] if sample else [])]
     if later:
         parts.append(tag("p", LATER.format(results=f"{count(len(later), 'result')} {were(len(later))}")))
     rows = [_row(result, lists, result in later) for result in ordered]
@@ -99,17 +113,29 @@ def who_learns_what(
     return section(WHO, *parts, id_=LEARNED)
 
 
+def of_a_sample(parts: Sequence[PartInfo]) -> str:
+    """Whose rows were attacked when a release in parts was made, which are not all."""
+    if len(parts) < 2:
+        return ""
+    rows = [info.rows + info.suppressed for info in parts]
+    return SAMPLE.format(folder=parts[0].folder, rows=f"{rows[0]:,}", total=f"{sum(rows):,}")
+
+
 def _table_of(caption: str, rows: Sequence[Sequence[str]]) -> Html:
     head = ["Attack and question", "0 to 100\xa0%", "Right", "Prior", "Posterior", "Promised", "That is"]
     return table(caption, head, rows, 2, 3, 4, 5, class_="scroll results")
 
 
 def with_results(
-    page: str, results: Sequence[Result], lists: AttributeLists, later: Collection[Result] = frozenset()
+    page: str,
+    results: Sequence[Result],
+    lists: AttributeLists,
+    later: Collection[Result] = frozenset(),
+    sample: str = "",
 ) -> str:
     """The same page with these results in the place of those it shows; those in `later` were got after publication."""
     old = re.compile(rf'<section id="{LEARNED}">.*?</section>', re.DOTALL)
-    page = old.sub(lambda _: who_learns_what(results, lists, later), page, count=1)
+    page = old.sub(lambda _: who_learns_what(results, lists, later, sample), page, count=1)
     if any(result.breach for result in results):
         every = re.compile(rf"<h1[^>]*>(?:(?!</h1>).)*{EVERY}.*?</h1>", re.DOTALL)
         page = every.sub(lambda _: heading(BREACHED, good=False), page, count=1)
@@ -136,7 +162,7 @@ def _row(result: Result, lists: AttributeLists, later: bool) -> list[str]:
     ]
 
 
-def who_can_be_found(risk: ReidentificationRisk | None, lists: AttributeLists) -> Html:
+def who_can_be_found(risk: ReidentificationRisk | None, lists: AttributeLists, *, in_parts: bool = False) -> Html:
     """The section with re-identification risk in the terms of officers, before and after."""
     if risk is None:
         return section(IDENTIFIABLE, tag("p", NOBODY), id_="found")
@@ -144,7 +170,7 @@ def who_can_be_found(risk: ReidentificationRisk | None, lists: AttributeLists) -
     before, after = FINDS.split("{names}")
     every = tuple(sorted(risk.quasi)) == lists.quasi and lists.defined
     names = tag("b", next(iter(lists.defined))) if every else _each(risk.quasi)
-    whole = [tag("p", WITHOUT_POPULATION)] * (risk.population is None)
+    whole = [tag("p", WITHOUT_POPULATION)] * (risk.population is None) + [tag("p", BY_PART)] * in_parts
     measured = table("Re-identification risk", ["Risk", "Original", "Release"], figures.rows, 1, 2)
     return section(IDENTIFIABLE, tag("p", before, names, after), *whole, measured, id_="found")
 
@@ -154,7 +180,7 @@ def _each(names: Sequence[str]) -> Html:
     return joined(part for i, name in enumerate(names) for part in (", " * bool(i), named(name, 400)))
 
 
-def weakest_groups(exposures: Sequence[Exposure], measured: bool) -> Html:
+def weakest_groups(exposures: Sequence[Exposure], measured: bool, *, in_parts: bool = False) -> Html:
     """The section with a picture for each attribute, and the weakest groups by name."""
     title = "Which groups are weakest"
     if not exposures:
@@ -169,7 +195,8 @@ def weakest_groups(exposures: Sequence[Exposure], measured: bool) -> Html:
     rows = [row for exposure in exposures for row in _weakest(exposure)[:each]]
     head = ["Where", "Attribute", "Rows", "Alone", "Learned", "At most"]
     least = table("The weakest of them, for your eyes alone", head, rows, 2, 3, 4, 5)
-    return section(title, tag("p", SURE), *drawn, least, id_="weakest")
+    alone = [tag("p", ALONE)] * in_parts
+    return section(title, tag("p", SURE), *alone, *drawn, least, id_="weakest")
 
 
 def _nearness(exposure: Exposure) -> float:
