@@ -143,6 +143,24 @@ def test_spellings_and_numbers_are_those_of_the_whole_table(tmp_path: Path) -> N
     assert {pl.read_parquet_schema(path)["age"] for path in release.glob("part-*/quasi.parquet")} == {pl.Float64()}
 
 
+@pytest.mark.parametrize("method", ["anatomy", "decomposition", "mondrian", "randomized-addition"])
+def test_decimals_are_decimals_also_where_a_part_has_none(method: str, tmp_path: Path) -> None:
+    """All parts have the same types, so that they can be read as one table."""
+    gaps = pl.when(pl.int_range(pl.len()) == 5).then(0.25)
+    table = people().with_columns(weight=gaps, height=gaps)
+    quasi, plain = {"age": {"type": "number"}, "weight": {"type": "number"}}, {"height": {"type": "number"}}
+    policy = pls.Policy(quasi=quasi, plain=plain, sensitive={"ill": 2}, others="drop", method=method, suppress=0.2)
+    made = published(table, policy, tmp_path / "release")
+    assert (made.verdict.holds, len(made.manifest.parts)) == (True, 3)
+    files = "quasi" if method in ("anatomy", "decomposition") else "microdata"
+    schemas = [pl.read_parquet_schema(path) for path in (tmp_path / "release").glob(f"part-*/{files}.parquet")]
+    assert [schema["height"] for schema in schemas] == [pl.Float64()] * 3
+    assert pl.read_parquet(tmp_path / "release" / "part-*" / f"{files}.parquet")["height"].drop_nulls().to_list() == [
+        0.25
+    ]
+    assert pls.read_parts(tmp_path / "release").count("height < 1").value == 1
+
+
 def test_a_value_at_exactly_one_in_l_still_publishes(tmp_path: Path) -> None:
     """Parts in which it is too common are joined, at worst all of them."""
     table = people().with_columns(ill=pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.lit("flu")).otherwise("ill"))

@@ -109,7 +109,7 @@ class Column:
     @cached_property
     def series(self) -> pl.Series:
         """What each code is published as, a missing value as null."""
-        kind = pl.String if not self.is_number else None if len(self.values) else pl.Int64
+        kind = pl.String() if not self.is_number else _kind_of(self.values)
         values = pl.Series(self.name, self.values, dtype=kind)
         return values.extend_constant(None, 1) if self.has_missing else values
 
@@ -404,6 +404,13 @@ def _places(old: list[str], new: list[str]) -> Codes:
     """Where each of the old codes stands in the new order; the missing value stays last."""
     place = {value: i for i, value in enumerate(new)}
     return np.array([*(place[value] for value in old), len(new)], np.int32)
+
+
+def _kind_of(numbers: Values) -> pl.DataType:
+    """What numbers are: an array says it, also where it holds none."""
+    if isinstance(numbers, array):
+        return pl.Float64() if numbers.typecode == "d" else pl.Int64()
+    return pl.Float64() if any(isinstance(number, float) for number in numbers) else pl.Int64()
 
 
 def _values(domain: pl.Series) -> Values:
