@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,9 @@ import pluralis as pls
 from pluralis.engines import local
 from pluralis.errors import Infeasible, OutputError, PolicyError, ReleaseError
 from pluralis.publishing import part_requirements
-from pluralis.publishing.parts import PublishedParts, publish_in_parts
 from pluralis.release.reading import parts_of
 from support.cli_runner import caller
+from support.releases_in_parts import ROWS, digests, people, policy_of, published, written_in_files
 
 METHODS = (
     "anatomy",
@@ -28,39 +27,6 @@ METHODS = (
     "randomized-addition",
     "tp",
 )
-ROWS = 1_200
-
-
-def people(rows: int = ROWS, seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "person": [f"p{i}" for i in rng.integers(0, rows // 2, rows)],
-            "age": rng.integers(20, 60, rows),
-            "sex": rng.choice(["f", "m"], rows),
-            "ward": rng.choice(["a", "b", "c"], rows),
-            "ill": rng.choice([f"d{i}" for i in range(12)], rows),
-        }
-    )
-
-
-def policy_of(method: str, **more: object) -> pls.Policy:
-    attributes = {"age": {"role": "quasi", "type": "number"}, "sex": {"role": "quasi"}, "ward": {"role": "plain"}}
-    sensitive = {"ill": {"role": "sensitive", "l": 3}}
-    publish = {"method": method, "suppress": 0.2}
-    return pls.Policy.from_dict(
-        {"version": 1, "attributes": attributes | sensitive, "others": "drop", "publish": publish, **more}
-    )
-
-
-def digests(folder: Path) -> dict[str, str]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
-def published(table: object, policy: pls.Policy, folder: Path, **options: object) -> PublishedParts:
-    settings = {"key": pls.Key.test(), "part": 400, "workers": 0, "attacks": False, "allow_test": True}
-    return publish_in_parts(table, policy, folder, **{**settings, **options})  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +78,7 @@ def test_order_of_rows_files_chunks_and_workers_change_no_byte(
     published(table, policy, tmp_path / "one")
     monkeypatch.setattr("pluralis.engines.routing.CHUNK", 97)
     monkeypatch.setattr("pluralis.engines.routing.WAITING", 300)
-    shuffled = table.sample(fraction=1.0, shuffle=True, seed=5).select(reversed(table.columns))
-    (tmp_path / "files").mkdir()
-    for i in range(3):
-        shuffled.slice(i * 400, 400).write_parquet(tmp_path / "files" / f"{i}.parquet", row_group_size=110)
+    written_in_files(table, tmp_path / "files")
     published(tmp_path / "files", policy, tmp_path / "two", workers=2)
     assert digests(tmp_path / "one") == digests(tmp_path / "two")
 
@@ -303,12 +266,6 @@ def test_what_a_part_cannot_decide_alone_is_decided_once(tmp_path: Path) -> None
     assert (made.verdict.holds, len(made.manifest.parts)) == (True, 4)
 
 
-def test_bounds_of_values_are_refused(tmp_path: Path) -> None:
-    policy = pls.Policy(quasi=["age"], sensitive={"ill": {"at_most": {"d1": "1/4"}}}, others="drop", method="anatomy")
-    with pytest.raises(PolicyError, match="at_most of a policy needs all rows at once"):
-        published(people(), policy, tmp_path / "release")
-
-
 def test_a_part_without_sensitive_values_is_joined(tmp_path: Path) -> None:
     table = people().with_columns(ill=pl.when(pl.col("age") < 45).then("ill"))
     policy = pls.Policy(
@@ -377,14 +334,16 @@ def test_values_in_order_are_counted_in_their_order(where: str, tmp_path: Path) 
     assert pls.read_parts(tmp_path / "release").count(where).value == table["level"].is_in(truth).sum()
 
 
-def test_parts_that_do_not_tell_an_order_are_refused(tmp_path: Path) -> None:
-    """Each part has two of many values: nobody could say which of the others is larger."""
+def test_parts_that_hold_two_values_each_are_in_the_order_of_all(tmp_path: Path) -> None:
+    """No part could say which of the other values are larger: what is said of all parts does."""
     order = [f"step {i:02}" for i in range(40)]
     table = people(120).with_columns(level=pl.Series([order[i // 3] for i in range(120)]))
-    policy = pls.Policy(quasi={"level": {"order": order}}, sensitive={"ill": 2}, others="drop", method="anatomy")
-    with pytest.raises(Infeasible, match="do not tell in which order these stand"):
-        published(table, policy, tmp_path / "release", part=15)
-    assert list(tmp_path.iterdir()) == []
+    attributes = {"level": {"order": [*reversed(order), "never"]}}
+    policy = pls.Policy(quasi=attributes, sensitive={"ill": 2}, others="drop", method="anatomy")
+    made = published(table, policy, tmp_path / "release", part=15)
+    assert made.manifest.orders == {"level": tuple(reversed(order))}  # and nothing of a value that no row holds
+    assert pls.audit(tmp_path / "release", allow_test=True).holds
+    assert pls.read_parts(tmp_path / "release").count("level > 'step 30'").value == 90
 
 
 # counting ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import polars as pl
 
 from pluralis.auditing.judging import Judge
 from pluralis.auditing.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
-from pluralis.auditing.parts import verdict_of_parts
+from pluralis.auditing.parts import JoinedInParts, verdict_of_parts
 from pluralis.auditing.verdict import Finding, Verdict
 from pluralis.display.words import counted
 from pluralis.errors import SECRET_KEY, InputError, ReleaseError
@@ -25,7 +25,7 @@ from pluralis.release.form import form_problems
 from pluralis.release.manifest import Manifest
 from pluralis.release.original import recoded
 from pluralis.release.parts import PartsManifest
-from pluralis.release.reading import LIMIT, inspecting, parts_of, refusing
+from pluralis.release.reading import LIMIT, Inspection, inspecting, parts_of, refusing
 from pluralis.release.release import Release
 from pluralis.table.dictionaries import decode_table, dictionary_encode_table
 from pluralis.table.sources import read_table
@@ -86,7 +86,10 @@ def audit(
             raise InputError(
                 "A release in parts is not compared with its original, for which the key is needed: audit it without."
             )
-        verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit))
+        rare = JoinedInParts()
+        verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit, rare))
+        for problem in rare.problems():
+            raise ReleaseError(f"{problem} Ask for the release again.")
         if parts_of(release) != parts:
             raise ReleaseError(f"{release} changed while it was read. Read it again.")
         return verdict
@@ -96,17 +99,28 @@ def audit(
         problems = list(form_problems(release.manifest, tables))
         return _judged(release.manifest, tables, problems, frame, allow_test)
     with inspecting(Path(release), limit=limit) as inspection:
-        verdict = _judged(inspection.manifest, inspection.tables, inspection.problems, frame, allow_test)
-        if not (late := inspection.wait()):
-            return verdict
-        return _judged(inspection.manifest, inspection.tables, late, frame, allow_test)
+        return _inspected(inspection, frame, allow_test)
 
 
-def _each_part(folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None) -> Iterator[Verdict]:
+def _inspected(inspection: Inspection, original: pl.DataFrame | None, allow_test: bool) -> Verdict:
+    """The verdict on a folder whose tables were read."""
+    verdict = _judged(inspection.manifest, inspection.tables, inspection.problems, original, allow_test)
+    if not (late := inspection.wait()):
+        return verdict
+    return _judged(inspection.manifest, inspection.tables, late, original, allow_test)
+
+
+def _each_part(
+    folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None, rare: JoinedInParts
+) -> Iterator[Verdict]:
     """The verdicts on the parts of a release, one after the other: one part at a time is in memory."""
     with stage("auditing the parts") as done:
         for i, info in enumerate(parts.parts):
-            yield audit(folder / info.folder, allow_test=allow_test, limit=limit)
+            with inspecting(folder / info.folder, limit=limit) as inspection:
+                verdict = _inspected(inspection, None, allow_test)
+                if verdict.findings[0].holds:  # its tables are those of its manifest
+                    rare.add(inspection.manifest, inspection.tables)
+            yield verdict
             done((i + 1) / len(parts.parts))
 
 

@@ -25,6 +25,8 @@ from pluralis.publishing.saving import Format, staged
 from pluralis.randomness import Key
 from pluralis.release.manifest import Manifest
 from pluralis.report.exposure import Exposure
+from pluralis.table.named_values import NoSuchValue
+from pluralis.table.whole_table import WholeTable
 
 
 class PartPublished(NamedTuple):
@@ -49,7 +51,7 @@ class Asked(NamedTuple):
     format: Format
     allow_test: bool
     folder: Path
-    decimals: tuple[str, ...]
+    whole: WholeTable
 
 
 def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublished:
@@ -59,8 +61,8 @@ def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublishe
     if gaps:
         return PartPublished(refused=f"{gaps[0]!r} is missing in every row of a part. There is nothing to publish.")
     try:
-        made = build(rows, asked.policy, asked.key, part=name, decimals=asked.decimals)
-    except Infeasible as refusal:
+        made = build(rows, asked.policy, asked.key, part=name, whole=asked.whole)
+    except (Infeasible, NoSuchValue) as refusal:  # a value that is bounded may be in another part
         return PartPublished(refused=str(refusal))
     publication = publication_of(made, asked.policy, attacks=block.sample)
     try:

@@ -27,6 +27,7 @@ from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
 from pluralis.engines.base import Engine
 from pluralis.engines.local import LocalEngine
+from pluralis.engines.routing import Cleaning
 from pluralis.engines.spark import SparkEngine, session
 from pluralis.errors import Infeasible, OutputError
 from pluralis.metrics import Loss
@@ -204,10 +205,9 @@ def publish_in_parts(
         cleaning = working.learned(policy)
         require_share(cleaning)
         shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))
-        decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
-        asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
+        asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, cleaning.of_whole)
         done = [*published_blocks(working, asked, shards, attacks).values()]
-        parts, published = _manifest(public_stage, done, cleaning.notes)
+        parts, published = _manifest(public_stage, done, cleaning)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
         _write_private(private_stage, policy, key, published, done[0])
@@ -244,9 +244,9 @@ def _write_private(to: StagedFolder, policy: Policy, key: Key, published: Publis
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
 
 
-def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[str]) -> tuple[Parts, PublishedParts]:
-    """Give the parts their names, remove what no part is, and write what they share; `before` is said of all rows."""
-    every, verdicts, losses = OfAll(), [], []
+def _manifest(to: StagedFolder, done: Sequence[PartPublished], cleaning: Cleaning) -> tuple[Parts, PublishedParts]:
+    """Give the parts their names, remove what no part is, and write what they share."""
+    every, verdicts, losses = OfAll(cleaning.decided.orders), [], []
     for i, part in enumerate(done, start=1):
         assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
         (to.folder / part.folder).rename(to.folder / part_folder(i))
@@ -259,7 +259,7 @@ def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[
     manifest = every.manifest()
     to.write(MANIFEST, manifest.to_json().encode())
     to.write(README, parts_readme(manifest).encode())
-    notes = tuple(dict.fromkeys((*before, *(note for part in done for note in part.notes))))
+    notes = tuple(dict.fromkeys((*cleaning.notes, *(note for part in done for note in part.notes))))
     if len(notes) > MOST_NOTES:
         notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES:,} more notes of other parts, much like these.")
     parts = Parts(manifest, tuple(every.claims))
