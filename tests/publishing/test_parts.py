@@ -145,9 +145,6 @@ def test_what_cannot_be_met_is_refused_and_leaves_nothing(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("policy", "about"),
     [
-        (policy_of("gd"), "gd decides its tables from all rows at once"),
-        (policy_of("auto"), "method: auto"),
-        (policy_of("anatomy", rules=["sex -> ill : l=2"]), "rules"),
         (policy_of("anatomy").model_copy(update={"attributes": pls.Policy(quasi=["sex"], sensitive={
             "ill": {"gain": 3}}).attributes}), "gain and t"),
     ],

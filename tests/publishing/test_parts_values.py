@@ -200,6 +200,28 @@ def test_parts_without_a_bounded_value_are_joined(tmp_path: Path) -> None:
     assert values_in_parts(tmp_path / "release", "ill", "microdata").filter(pl.col("ill") == "Yes")["rows"].item() == 4
 
 
+def test_bounds_of_bins_are_kept_in_every_part(tmp_path: Path) -> None:
+    own = {"type": "number", "bins": {"quantiles": 5}, "at_most": {">=53": "1/3"}}
+    asked = pls.Policy(quasi=["sex", "ward"], sensitive={"age": own}, others="drop", method="mondrian", k=4)
+    breaks = encode(people(), asked)["age"].breaks
+    assert breaks[-1] == 53
+    table = people().with_columns(ward=pl.format("w{}", pl.int_range(ROWS) % 50))
+    made = published(table, asked, tmp_path / "release")
+    assert (made.verdict.holds, len(made.manifest.parts)) == (True, 3)
+    assert "P(age = >=53 | sex, ward) ≤ 1/3" in made.manifest.claims
+
+
+def test_rows_that_each_lack_another_value_are_no_part(tmp_path: Path) -> None:
+    """Of those of some ages one half lacks one value and the other half the other: their shard is joined."""
+    young, odd = pl.col("age") < 45, pl.int_range(ROWS) % 2 == 0
+    table = people().with_columns(ill=pl.when(~young | odd).then("ill"), ward=pl.when(~young | ~odd).then("ward"))
+    drop = {"l": 2, "if_missing": "drop"}
+    asked = policy(quasi={"age": {"type": "number"}}, sensitive={"ill": drop, "ward": drop}, method="msb")
+    made = published(table, asked, tmp_path / "release", part=40)
+    assert made.verdict.holds
+    assert made.manifest.suppressed >= table.select(young).to_series().sum()
+
+
 @pytest.mark.parametrize(
     ("value", "bound", "about"),
     [

@@ -17,6 +17,7 @@ from pluralis.grouping.dependencies import assumed
 from pluralis.grouping.plan import SUPPRESSED, CandidatesPlan, DecomposedPlan, Plan
 from pluralis.grouping.row_identity import identity_of
 from pluralis.method import Method, method_for, require_bounding
+from pluralis.method.subtables import Versatile
 from pluralis.metrics import Loss, measure
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
@@ -64,6 +65,8 @@ def build(
     draw = Draw(key, part)
     remarks = list(notes)
     method = method_for(policy)
+    if isinstance(method, Versatile) and whole.tables:
+        method = method.in_tables(whole.tables)
     require_bounding(method, policy)
     kind = kind_named(method.kind)
     refuse_names(policy, kind)

@@ -16,7 +16,6 @@ from pluralis.grouping.eligibility import above_its_bound
 from pluralis.method import AUTO, method_for
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.release.kinds import kind_named
 from pluralis.release.parts import MOST_PARTS
 from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.sources import names_files, open_table, table_files
@@ -49,9 +48,7 @@ def require_sizes(part: int, workers: int | None, key: Key | None) -> None:
 def require_apart(policy: Policy) -> None:
     """Refuse what is decided with all rows at once."""
     whole = {
-        "method: auto": policy.publish.method == AUTO,
         "gain and t": any(own.gain is not None or own.t is not None for own in policy.columns.values()),
-        "rules": bool(policy.rules),
     }
     for name in (name for name, asked in whole.items() if asked):
         raise PolicyError(
@@ -65,11 +62,6 @@ def require_apart(policy: Policy) -> None:
                 f"{name!r}: which rare values are joined along columns of the table is known row by row only. Join "
                 "them along a file, icd, date or mask, or publish with --engine memory."
             )
-    if kind_named(method_for(policy).kind).has_subtables:
-        raise PolicyError(
-            f"{policy.publish.method} decides its tables from all rows at once, and parts would have different ones. "
-            "Publish with --engine memory, or use method: decomposition or msb."
-        )
 
 
 def require_share(cleaning: Cleaning) -> None:
@@ -78,7 +70,8 @@ def require_share(cleaning: Cleaning) -> None:
     Surplus rows may be suppressed for an l, and never for a bound of a single value.
     """
     policy, every = cleaning.policy, cleaning.published
-    in_sets = method_for(policy).set_sized(policy)
+    open_ = policy.publish.method == AUTO
+    in_sets = policy.sensitive if open_ else method_for(policy).set_sized(policy)
     for name, values in cleaning.decided.commonest.items():
         for text, rows, bound in values:
             if rows * bound.denominator <= bound.numerator * every:
@@ -136,10 +129,15 @@ def opened(table: object, policy: Policy, encoding: str, separator: str | None) 
 
 
 def of_parts(policy: Policy, cleaning: Cleaning) -> Policy:
-    """The policy of a part: without columns that are never published, with bins where those of all rows begin."""
+    """The policy of a part, whose method leaves nothing to be decided by each part alone."""
+    policy = read_as_whole(policy, cleaning)
+    open_choice = getattr(method_for(policy), "sensitive_table", None) == "auto"
+    return policy.override(options={"sensitive_table": "marginals"}) if open_choice else policy
+
+
+def read_as_whole(policy: Policy, cleaning: Cleaning) -> Policy:
+    """The policy for clean rows: without columns that are never published, with bins where those of all rows begin."""
     kept = {name: own for name, own in policy.attributes.items() if name in cleaning.columns}
     for name, breaks in cleaning.decided.breaks.items():
         kept[name] = kept[name].model_copy(update={"bins": None, "breaks": breaks})
-    policy = policy.model_copy(update={"attributes": kept})
-    open_choice = getattr(method_for(policy), "sensitive_table", None) == "auto"  # which each part would take alone
-    return policy.override(options={"sensitive_table": "marginals"}) if open_choice else policy
+    return policy.model_copy(update={"attributes": kept})

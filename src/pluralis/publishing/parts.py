@@ -34,6 +34,7 @@ from pluralis.metrics import Loss
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
+from pluralis.publishing.part_method import require_choice, with_method
 from pluralis.publishing.part_requirements import (
     PART,
     number_of_shards,
@@ -44,6 +45,7 @@ from pluralis.publishing.part_requirements import (
     require_share,
     require_sizes,
 )
+from pluralis.publishing.part_tables import with_tables
 from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
 from pluralis.publishing.saving import Format
@@ -187,6 +189,7 @@ def publish_in_parts(
     """
     policy = as_policy(policy)
     require_apart(policy)
+    require_choice(policy)
     target = Path(folder).absolute()
     _require_free(target)
     require_sizes(part, workers, key)
@@ -205,7 +208,10 @@ def publish_in_parts(
         cleaning = working.learned(policy)
         require_share(cleaning)
         shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))
-        asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, cleaning.of_whole)
+        taken = of_parts(with_method(working, cleaning, shards), cleaning)
+        asked = Asked(taken, key, format, allow_test, public_stage.folder, cleaning.of_whole)
+        asked, more = with_tables(working, asked, shards)
+        cleaning.notes.extend(more)
         done = [*published_blocks(working, asked, shards, attacks).values()]
         parts, published = _manifest(public_stage, done, cleaning)
         if parts_of(public_stage.folder) != parts:

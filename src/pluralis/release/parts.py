@@ -12,6 +12,10 @@ in one part. Parts are drawn independently, so the worlds that all parts leave p
 each: whoever knows in which part a person is learns from the others nothing. Whoever does not know it weighs the
 parts, and a mean of posteriors is no larger than the largest of them.
 
+Of kinds in which more than sensitive values is exchanged among rows (multi) it is true where rows were cut by what
+stays in its place, or moves together (`grouping.subtable_schema`, the theorem of parts). A bound of a single value
+(`at_most`) holds among the suppressed rows of each part, and so among those of all.
+
 It is about whoever takes worlds to be equally likely: which shards were joined tells somebody who knows the method more
 (docs/scale.md). What compares groups with all rows (gain, t) does not follow, and is refused.
 """
@@ -199,8 +203,10 @@ class OfAll:
 
     def _orders(self) -> dict[str, tuple[str, ...]]:
         """The values that any part holds in their order, sorted by attribute."""
-        given, held = self._given, self._ordered
-        return {name: tuple(value for value in given.get(name, ()) if value in held[name]) for name in sorted(held)}
+        return {
+            name: tuple(value for value in self._given.get(name, ()) if value in values)
+            for name, values in sorted(self._ordered.items())
+        }
 
     def _sentences(self) -> list[str]:
         return [sentence for sentence in self._breaks if not (self._measured and is_unmeasured(sentence))]
@@ -221,8 +227,6 @@ def _shared(manifest: Manifest) -> dict[str, Any]:
 
 def _faults(manifest: Manifest) -> Iterator[str]:
     """What no part of a release may be or claim: what is about all rows is not kept by keeping it in each part."""
-    if manifest.traits.has_subtables:
-        yield f"a {manifest.kind} release has no parts."
     for claim in manifest.claims:
         if claim.model in OF_THE_WHOLE:
             yield f"the claim {claim.rule!r} compares with all rows, and a part has not all."
