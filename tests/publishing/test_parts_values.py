@@ -109,6 +109,21 @@ def test_quasi_identifiers_are_joined_along_hierarchies(tree: Any, tmp_path: Pat
     assert pls.read_parts(tmp_path / "labels").count("code = '401.9'").value > 0
 
 
+def test_a_tree_of_columns_has_the_joined_value_too(tmp_path: Path) -> None:
+    """Rare codes of several chapters become other, which belongs to none of them."""
+    rng = np.random.default_rng(1)
+    codes = rng.choice(ICD, ROWS, p=[0.3, 0.005, 0.005, 0.3, 0.005, 0.3, 0.085])
+    table = people().with_columns(code=pl.Series(codes), chapter=pl.Series([code[0] for code in codes]))
+    tree = {"rare": {"below": 20}, "hierarchy": {"columns": ["code", "chapter"]}}
+    asked = pls.Policy(quasi={"age": {"type": "number"}, "code": tree}, sensitive={"ill": 2}, others="drop")
+    made = published(table, asked.override(method="mondrian"), tmp_path / "release")
+    assert (made.verdict.holds, len(made.manifest.parts)) == (True, 3)
+    assert pls.audit(tmp_path / "release", allow_test=True).holds
+    joined = values_in_memory(table, asked, "code").filter(pl.col("code") == "other")["rows"].item()
+    counted = pls.read_parts(tmp_path / "release").count("code = 'other'")
+    assert counted.least <= joined <= counted.most
+
+
 def test_what_is_no_code_is_refused_without_a_row(tmp_path: Path) -> None:
     table = people().with_columns(code=pl.when(pl.int_range(ROWS) == 7).then(pl.lit("gout")).otherwise(pl.lit("401.9")))
     quasi = {"age": {"type": "number"}, "code": {"rare": {"below": 20, "along": {"icd": 9}}}}

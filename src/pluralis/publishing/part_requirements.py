@@ -47,20 +47,18 @@ def require_sizes(part: int, workers: int | None, key: Key | None) -> None:
 
 def require_apart(policy: Policy) -> None:
     """Refuse what is decided with all rows at once."""
-    whole = {
-        "gain and t": any(own.gain is not None or own.t is not None for own in policy.columns.values()),
-    }
-    for name in (name for name, asked in whole.items() if asked):
-        raise PolicyError(
-            f"{name} of a policy needs all rows at once, and a release in parts has them part by part. Publish with "
-            "--engine memory, or leave it out."
-        )
     for name, own in policy.columns.items():
+        asked = [key for key in ("gain", "t") if getattr(own, key) is not None]
+        if asked:
+            raise PolicyError(
+                f"{asked[0]} of {name!r} compares groups with all rows, and those of a part are others. Bound its "
+                "values by at_most, or publish with --engine memory."
+            )
         along = own.rare is not None and own.rare.along
         if along and policy.levels_of(name):
             raise PolicyError(
-                f"{name!r}: which rare values are joined along columns of the table is known row by row only. Join "
-                "them along a file, icd, date or mask, or publish with --engine memory."
+                f"{name!r}: what rare values become along columns of the table is known row by row only. Join and "
+                "generalize them along a file, icd, date or mask, or publish with --engine memory."
             )
 
 

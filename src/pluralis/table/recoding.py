@@ -68,6 +68,8 @@ def recode(
         elif grows_with_table(attribute):
             shown = changed[name].cast(pl.String)
             shown = shown if keep is None else shown.set(~keep, None)
+            if name in whole.joined:  # what was joined stands with several wider values
+                before = shown.set(shown == into, None)
             trees[name] = tree_of(shown, before, attribute, into, folder, levels)
         if leaves_are_numbers(attribute):
             changed[name] = dictionary_encode(number_texts(changed[name]).rename(name))
