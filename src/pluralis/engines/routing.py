@@ -1,8 +1,8 @@
 """Routing a large table: its rows, in the spelling of the policy, into shards on disk, some rows at a time.
 
 Two passes. The first learns what must be the same in all shards: how each text is spelled (`table.canonical` decides
-that from all spellings of a value), and whether the numbers of a column are whole. The second cleans rows, finds their
-shard and appends them to its files.
+that from all spellings of a value), whether the numbers of a column are whole, and what the values of all rows decide
+(`decisions`). The second cleans rows, finds their shard and appends them to its files.
 
 Theorem: the shard of a row is a function of its quasi-identifiers, or of its person where the policy has one, the key
 and the number of shards: never of a sensitive value, of the order of rows, of how they are read, or of who does it. So
