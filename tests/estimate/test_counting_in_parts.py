@@ -11,7 +11,7 @@ from pluralis.estimate import parts as reading
 from pluralis.release.parts import PartInfo
 from pluralis.release.release import Release
 from support.cli_runner import caller
-from support.small_parts import people, policy_of, published
+from support.releases_in_parts import people, policy_of, published
 
 
 @pytest.fixture(scope="module")

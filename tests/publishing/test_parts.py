@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from pluralis.publishing import part_requirements
 from pluralis.release.reading import parts_of
 from pluralis.report.exposure import Exposure, Weak, exposures_of_parts
 from support.cli_runner import caller
-from support.small_parts import ROWS, people, policy_of, published
+from support.releases_in_parts import ROWS, digests, people, policy_of, published, written_in_files
 
 METHODS = (
     "anatomy",
@@ -30,11 +29,6 @@ METHODS = (
     "randomized-addition",
     "tp",
 )
-
-
-def digests(folder: Path) -> dict[str, str]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +80,7 @@ def test_order_of_rows_files_chunks_and_workers_change_no_byte(
     published(table, policy, tmp_path / "one")
     monkeypatch.setattr("pluralis.engines.routing.CHUNK", 97)
     monkeypatch.setattr("pluralis.engines.routing.PIECE", 300)
-    shuffled = table.sample(fraction=1.0, shuffle=True, seed=5).select(reversed(table.columns))
-    (tmp_path / "files").mkdir()
-    for i in range(3):
-        shuffled.slice(i * 400, 400).write_parquet(tmp_path / "files" / f"{i}.parquet", row_group_size=110)
+    written_in_files(table, tmp_path / "files")
     published(tmp_path / "files", policy, tmp_path / "two", workers=2)
     assert digests(tmp_path / "one") == digests(tmp_path / "two")
 
@@ -117,6 +108,24 @@ def test_spellings_and_numbers_are_those_of_the_whole_table(tmp_path: Path) -> N
     assert {pl.read_parquet_schema(path)["age"] for path in release.glob("part-*/quasi.parquet")} == {pl.Float64()}
 
 
+@pytest.mark.parametrize("method", ["anatomy", "decomposition", "mondrian", "randomized-addition"])
+def test_decimals_are_decimals_also_where_a_part_has_none(method: str, tmp_path: Path) -> None:
+    """All parts have the same types, so that they can be read as one table."""
+    gaps = pl.when(pl.int_range(pl.len()) == 5).then(0.25)
+    table = people().with_columns(weight=gaps, height=gaps)
+    quasi, plain = {"age": {"type": "number"}, "weight": {"type": "number"}}, {"height": {"type": "number"}}
+    policy = pls.Policy(quasi=quasi, plain=plain, sensitive={"ill": 2}, others="drop", method=method, suppress=0.2)
+    made = published(table, policy, tmp_path / "release")
+    assert (made.verdict.holds, len(made.manifest.parts)) == (True, 3)
+    files = "quasi" if method in ("anatomy", "decomposition") else "microdata"
+    schemas = [pl.read_parquet_schema(path) for path in (tmp_path / "release").glob(f"part-*/{files}.parquet")]
+    assert [schema["height"] for schema in schemas] == [pl.Float64()] * 3
+    assert pl.read_parquet(tmp_path / "release" / "part-*" / f"{files}.parquet")["height"].drop_nulls().to_list() == [
+        0.25
+    ]
+    assert pls.read_parts(tmp_path / "release").count("height < 1").value == 1
+
+
 def test_a_value_at_exactly_one_in_l_still_publishes(tmp_path: Path) -> None:
     """Parts in which it is too common are joined, at worst all of them."""
     table = people().with_columns(ill=pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.lit("flu")).otherwise("ill"))
@@ -135,18 +144,10 @@ def test_what_cannot_be_met_is_refused_and_leaves_nothing(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("policy", "about"),
-    [
-        (policy_of("gd"), "gd decides its tables from all rows at once"),
-        (policy_of("auto"), "method: auto"),
-        (policy_of("anatomy", rules=["sex -> ill : l=2"]), "rules"),
-        (policy_of("anatomy").model_copy(update={"attributes": pls.Policy(quasi=["sex"], sensitive={
-            "ill": {"gain": 3}}).attributes}), "gain and t"),
-    ],
-)  # fmt: skip
-def test_what_needs_all_rows_at_once_is_refused(policy: pls.Policy, about: str, tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=about):
+@pytest.mark.parametrize("bound", [{"gain": 3}, {"t": 0.2}])
+def test_what_compares_groups_with_all_rows_is_refused(bound: dict[str, float], tmp_path: Path) -> None:
+    policy = pls.Policy(quasi=["sex"], sensitive={"ill": bound}, others="drop", method="mondrian")
+    with pytest.raises(PolicyError, match="of 'ill' compares groups with all rows"):
         published(people(), policy, tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
 
@@ -283,12 +284,6 @@ def test_what_a_part_cannot_decide_alone_is_decided_once(tmp_path: Path) -> None
     assert (made.verdict.holds, len(made.manifest.parts)) == (True, 4)
 
 
-def test_bounds_of_values_are_refused(tmp_path: Path) -> None:
-    policy = pls.Policy(quasi=["age"], sensitive={"ill": {"at_most": {"d1": "1/4"}}}, others="drop", method="anatomy")
-    with pytest.raises(PolicyError, match="at_most of a policy needs all rows at once"):
-        published(people(), policy, tmp_path / "release")
-
-
 def test_a_part_without_sensitive_values_is_joined(tmp_path: Path) -> None:
     table = people().with_columns(ill=pl.when(pl.col("age") < 45).then("ill"))
     policy = pls.Policy(
@@ -357,14 +352,16 @@ def test_values_in_order_are_counted_in_their_order(where: str, tmp_path: Path) 
     assert pls.read_parts(tmp_path / "release").count(where).value == table["level"].is_in(truth).sum()
 
 
-def test_parts_that_do_not_tell_an_order_are_refused(tmp_path: Path) -> None:
-    """Each part has two of many values: nobody could say which of the others is larger."""
+def test_parts_that_hold_two_values_each_are_in_the_order_of_all(tmp_path: Path) -> None:
+    """No part could say which of the other values are larger: what is said of all parts does."""
     order = [f"step {i:02}" for i in range(40)]
     table = people(120).with_columns(level=pl.Series([order[i // 3] for i in range(120)]))
-    policy = pls.Policy(quasi={"level": {"order": order}}, sensitive={"ill": 2}, others="drop", method="anatomy")
-    with pytest.raises(Infeasible, match="do not tell in which order these stand"):
-        published(table, policy, tmp_path / "release", part=15)
-    assert list(tmp_path.iterdir()) == []
+    attributes = {"level": {"order": [*reversed(order), "never"]}}
+    policy = pls.Policy(quasi=attributes, sensitive={"ill": 2}, others="drop", method="anatomy")
+    made = published(table, policy, tmp_path / "release", part=15)
+    assert made.manifest.orders == {"level": tuple(reversed(order))}  # and nothing of a value that no row holds
+    assert pls.audit(tmp_path / "release", allow_test=True).holds
+    assert pls.read_parts(tmp_path / "release").count("level > 'step 30'").value == 90
 
 
 # counting ---------------------------------------------------------------------------------------------------------

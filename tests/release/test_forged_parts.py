@@ -19,6 +19,7 @@ from pluralis.errors import InputError, ReleaseError
 from pluralis.publishing.parts import publish_in_parts
 from pluralis.release.parts import OfAll, PartsManifest, parts_readme
 from pluralis.release.reading import parse_manifest, parts_of
+from pluralis.release.readme import release_readme
 from pluralis.table.parquet_files import write_parquet_bytes
 
 
@@ -201,9 +202,11 @@ def test_cells_of_a_part_are_judged(forged: Path) -> None:
     assert (failed.measured, failed.witness) == (1.0, "part-00002, group 1")
 
 
-def parts_by_hand(folder: Path, tables: list[pl.DataFrame], *policies: pls.Policy) -> Path:
+def parts_by_hand(
+    folder: Path, tables: list[pl.DataFrame], *policies: pls.Policy, orders: dict[str, list[str]] | None = None
+) -> Path:
     """Releases that were published on their own, put together as the parts of one."""
-    every = OfAll()
+    every = OfAll(orders or {})
     folder.mkdir()
     for i, table in enumerate(tables, start=1):
         place = folder.parent / f"{folder.name}-{i}"
@@ -247,8 +250,84 @@ def test_two_spellings_in_two_parts_are_one_value(tmp_path: Path) -> None:
 def test_two_orders_in_two_parts_are_none(tmp_path: Path) -> None:
     tables = [of_values("low", "mid", "high")] * 2
     orders = (["low", "mid", "high"], ["high", "mid", "low"])
-    folder = parts_by_hand(tmp_path / "release", tables, *(anatomy(l=2, order=order) for order in orders))
-    with pytest.raises(ReleaseError, match="in one order in one part, and in another in another"):
+    policies = [anatomy(l=2, order=order) for order in orders]
+    folder = parts_by_hand(tmp_path / "release", tables, *policies, orders={"ill": orders[0]})
+    with pytest.raises(
+        ReleaseError, match="ill: its values in part-00002 do not stand in the order that is said of all parts"
+    ):
+        pls.read_parts(folder)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [["low", "high", "mid"], ["low", "mid"], ["low", "mid", "high", "never"], ["low", "mid", "high", "low"], []],
+)
+def test_the_order_of_all_parts_is_that_of_their_values(order: list[str], tmp_path: Path) -> None:
+    """Not another one, not of fewer values, not of values that no part holds."""
+    listed = ["low", "mid", "high"]
+    tables, policy = [of_values("low", "mid"), of_values("mid", "high")], anatomy(l=2, order=listed)
+    folder = parts_by_hand(tmp_path / "release", tables, policy, orders={"ill": listed})
+    assert pls.audit(folder, allow_test=True).holds
+    assert pls.read_parts(folder).count("ill > 'low'").value == 60
+    seal(folder, orders={"ill": order} if order else {})
+    with pytest.raises(ReleaseError):
+        pls.read_parts(folder)
+
+
+def of_rare(folder: Path, below: int, *texts: str, all_parts: bool = True) -> Path:
+    """Two parts of which each holds such a value twice, that fewer than `below` rows of all parts are said to hold."""
+    tables = [of_values("flu", "cold").vstack(of_values(text, rows=2)) for text in texts]
+    folder = parts_by_hand(folder, tables, anatomy(l=2))
+    for place in folder.glob("part-*/manifest.json"):
+        plain = json.loads(place.read_text(encoding="utf-8"))
+        plain["parameters"]["recodings"] = {"ill": {"rare": {"below": below, "into": "other"}}}
+        if all_parts:
+            plain["parameters"]["recodings"]["ill"]["rare"]["all_parts"] = True
+        manifest = parse_manifest(json.dumps(plain, indent=1, ensure_ascii=False).encode() + b"\n")
+        place.write_text(manifest.to_json(), encoding="utf-8")
+        (place.parent / "README.md").write_text(release_readme(manifest), encoding="utf-8")
+    seal(folder)
+    return folder
+
+
+def test_rare_values_are_joined_alike_in_all_parts(tmp_path: Path) -> None:
+    """gout has 4 rows in all parts; where one of them has aches instead, both have 2."""
+    assert pls.audit(of_rare(tmp_path / "alike", 4, "gout", "gout"), allow_test=True).holds
+    with pytest.raises(ReleaseError, match="rare values of 'ill' are said to be joined, and it has one of fewer rows"):
+        pls.audit(of_rare(tmp_path / "fewer", 5, "gout", "gout"), allow_test=True)
+    with pytest.raises(ReleaseError, match="rare values of 'ill' are said to be joined"):
+        pls.audit(of_rare(tmp_path / "others", 4, "gout", "aches"), allow_test=True)
+    verdict = pls.audit(of_rare(tmp_path / "alone", 4, "gout", "gout", all_parts=False), allow_test=True)
+    assert "rare values of 'ill' are said to be joined" in (verdict.failures[0].note or "")
+
+
+@pytest.mark.parametrize(
+    "recodings",
+    [{}, {"ill": {"rare": {"below": 9, "into": "other", "all_parts": True}}},
+     {"ill": {"rare": {"below": 4, "into": "others", "all_parts": True}}}],
+)  # fmt: skip
+def test_parts_that_were_recoded_in_other_ways_are_refused(recodings: Any, tmp_path: Path) -> None:
+    folder = of_rare(tmp_path / "release", 4, "gout", "gout")
+    place = folder / "part-00002" / "manifest.json"
+    plain = json.loads(place.read_text(encoding="utf-8"))
+    plain["parameters"]["recodings"] = recodings
+    if not recodings:
+        del plain["parameters"]["recodings"]
+    place.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    seal(folder)
+    with pytest.raises(ReleaseError, match="part-00002: it is of another form, or promises something else"):
+        pls.read_parts(folder)
+
+
+def test_bins_begin_at_the_same_numbers_in_all_parts(tmp_path: Path) -> None:
+    tables = [of_values("flu", "cold")] * 2
+    policies = [
+        pls.Policy(quasi={"age": {"type": "number", "breaks": breaks}}, sensitive={"ill": 2}, method="anatomy")
+        for breaks in ([25], [24, 26])
+    ]
+    orders = {"age": ["<24", "<25", "[24, 26)", ">=25", ">=26"]}
+    folder = parts_by_hand(tmp_path / "release", tables, *policies, orders=orders)
+    with pytest.raises(ReleaseError, match="part-00002: it is of another form, or promises something else"):
         pls.read_parts(folder)
 
 

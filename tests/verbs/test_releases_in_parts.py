@@ -25,7 +25,7 @@ from pluralis.release.reading import manifest_of, read_release
 from pluralis.release.readme import release_readme
 from pluralis.table.sources import write_parquet_bytes
 from pluralis.verbs import original_parts
-from support.small_parts import ROWS, people, policy_of, published
+from support.releases_in_parts import ROWS, people, policy_of, published
 
 COUNT = "published and suppressed rows are the rows of the original"
 

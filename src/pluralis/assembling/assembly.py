@@ -56,7 +56,7 @@ def _release_of(plan: Plan, table: Table, policy: Policy, method: Method, draw: 
     kept = np.flatnonzero(plan.group_of != SUPPRESSED)
     shown = {column.attribute for part in parts for column in part.columns}
     unseen = [column for column in table.sensitive if column.name not in shown]
-    recodings = recodings_of(policy, {c.name: c.breaks for c in table.columns.values() if c.breaks})
+    recodings = recodings_of(policy, {c.name: c.breaks for c in table.columns.values() if c.breaks}, table.joined)
     parameters = {
         **kind.parameters(plan, policy),
         "options": method.model_dump(exclude={"variant"}),

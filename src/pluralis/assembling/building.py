@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 
@@ -17,6 +17,7 @@ from pluralis.grouping.dependencies import assumed
 from pluralis.grouping.plan import SUPPRESSED, CandidatesPlan, DecomposedPlan, Plan
 from pluralis.grouping.row_identity import identity_of
 from pluralis.method import Method, method_for, require_bounding
+from pluralis.method.subtables import Versatile
 from pluralis.metrics import Loss, measure
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
@@ -25,6 +26,7 @@ from pluralis.release.kinds import kind_named
 from pluralis.release.release import Release
 from pluralis.table.encoding import Table, clean, encode_clean
 from pluralis.table.sources import open_table
+from pluralis.table.whole_table import ITSELF, WholeTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +55,18 @@ def build(
     separator: str | None = None,
     notes: Sequence[str] = (),
     part: str = "",
-    decimals: Collection[str] = (),
+    whole: WholeTable = ITSELF,
 ) -> Built:
     """Decide and build a release of a table (a path or a frame) under a policy that names its method.
 
-    What is drawn for a `part` of a larger table is independent of what is drawn for the others; `decimals` are the
-    columns of numbers that are not all whole in that table.
+    What is drawn for a `part` of a larger table is independent of what is drawn for the others; `whole` is what must
+    be known of that table.
     """
     draw = Draw(key, part)
     remarks = list(notes)
     method = method_for(policy)
+    if isinstance(method, Versatile) and whole.tables:
+        method = method.in_tables(whole.tables)
     require_bounding(method, policy)
     kind = kind_named(method.kind)
     refuse_names(policy, kind)
@@ -70,7 +74,7 @@ def build(
     with stage("reading"):
         only = policy.needed if policy.others == "drop" else None
         frame = open_table(source, encoding=encoding, separator=separator, notes=remarks, only=only)
-        read = clean(frame, policy, decimals)
+        read = clean(frame, policy, whole)
         del frame, source  # from here on its clean columns are enough
     with stage("encoding"):
         table, original, person = encode_clean(read, policy), read.small(), read.person

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isclose
 from pathlib import Path
+from threading import Lock
 
 import polars as pl
 
 from pluralis.auditing.judging import Judge
 from pluralis.auditing.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
-from pluralis.auditing.parts import verdict_of_parts
+from pluralis.auditing.parts import JoinedInParts, verdict_of_parts
 from pluralis.auditing.verdict import Finding, Verdict
 from pluralis.display.words import counted
 from pluralis.errors import SECRET_KEY, InputError, ReleaseError
@@ -26,7 +27,7 @@ from pluralis.release.form import form_problems
 from pluralis.release.manifest import Manifest
 from pluralis.release.original import recoded
 from pluralis.release.parts import PartInfo, PartsManifest
-from pluralis.release.reading import LIMIT, inspecting, parts_of, refusing
+from pluralis.release.reading import LIMIT, Inspection, inspecting, parts_of, refusing
 from pluralis.release.release import Release
 from pluralis.table.dictionaries import decode_table, dictionary_encode_table
 from pluralis.table.sources import read_table
@@ -53,7 +54,10 @@ def audit(
     if not isinstance(release, Release) and (parts := parts_of(release)) is not None:
         if original is not None:
             raise InputError("Which rows of the original are in which part is not known here. Use pluralis.audit.")
-        verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit))
+        rare = JoinedInParts()
+        verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit, rare))
+        for problem in rare.problems():
+            raise ReleaseError(f"{problem} Ask for the release again.")
         if parts_of(release) != parts:
             raise ReleaseError(f"{release} changed while it was read. Read it again.")
         return verdict
@@ -64,17 +68,30 @@ def audit(
         problems = list(form_problems(release.manifest, tables))
         return _judged(release.manifest, tables, problems, frame, allow_test)
     with inspecting(Path(release), limit=limit) as inspection:
-        verdict = _judged(inspection.manifest, inspection.tables, inspection.problems, frame, allow_test)
-        if not (late := inspection.wait()):
-            return verdict
-        return _judged(inspection.manifest, inspection.tables, late, frame, allow_test)
+        return _inspected(inspection, frame, allow_test)
 
 
-def _each_part(folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None) -> Iterator[Verdict]:
+def _inspected(inspection: Inspection, original: pl.DataFrame | None, allow_test: bool) -> Verdict:
+    """The verdict on a folder whose tables were read."""
+    verdict = _judged(inspection.manifest, inspection.tables, inspection.problems, original, allow_test)
+    if not (late := inspection.wait()):
+        return verdict
+    return _judged(inspection.manifest, inspection.tables, late, original, allow_test)
+
+
+def _each_part(
+    folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None, rare: JoinedInParts
+) -> Iterator[Verdict]:
     """The verdicts on the parts of a release, in their order: as many at a time as there are threads and room for."""
+    in_turn = Lock()
 
     def judged(info: PartInfo) -> Verdict:
-        return audit(folder / info.folder, allow_test=allow_test, limit=limit)
+        with inspecting(folder / info.folder, limit=limit) as inspection:
+            verdict = _inspected(inspection, None, allow_test)
+            if verdict.findings[0].holds:  # its tables are those of its manifest
+                with in_turn:
+                    rare.add(inspection.manifest, inspection.tables)
+            return verdict
 
     room = AT_ONCE // max(1, *(info.rows for info in parts.parts))
     with stage("auditing the parts") as done, ThreadPoolExecutor(max(1, min(pl.thread_pool_size(), room))) as pool:

@@ -6,11 +6,15 @@ if it holds in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+import polars as pl
+
 from pluralis.auditing.verdict import Finding, Verdict
+from pluralis.release.manifest import Manifest
 from pluralis.release.parts import Parts
+from pluralis.release.recodings import Recoding, joined_counts, too_rare_of
 
 
 def verdict_of_parts(parts: Parts, verdicts: Iterable[Verdict]) -> Verdict:
@@ -53,3 +57,24 @@ def _weakness(finding: Finding) -> tuple[bool, float, float]:
         return not finding.holds, 0.0, finding.top_share or 0.0
     away = abs(finding.measured - finding.promised)
     return not finding.holds, -away if finding.holds else away, finding.top_share or 0.0
+
+
+class JoinedInParts:
+    """The values of attributes whose rare ones were joined, counted in the tables of one part after the other."""
+
+    def __init__(self) -> None:
+        self._recodings: Mapping[str, Recoding] = {}
+        self._counts: dict[tuple[str, int], list[pl.DataFrame]] = {}  # by attribute and table
+        self._suppressed = 0
+
+    def add(self, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Count the values of the next part, whose tables are what its manifest says."""
+        self._recodings = manifest.parameters.recodings
+        self._suppressed += manifest.suppressed
+        for i, (name, counts) in enumerate(joined_counts(self._recodings, manifest.tables, tables)):
+            self._counts.setdefault((name, i), []).append(counts)
+
+    def problems(self) -> Iterator[str]:
+        """Values that all parts together have too few rows of."""
+        for (name, _), counts in self._counts.items():
+            yield from too_rare_of(name, self._recodings[name], counts, self._suppressed)

@@ -69,7 +69,10 @@ def warm(*names: str) -> None:
             for release in releases:
                 _count(release)
             if variant == "hardened" and not names:  # nobody waits for attacks before a demo
-                for release in {releases[0].policy.person: releases[0], releases[-1].policy.person: releases[-1]}.values():
+                for release in {
+                    releases[0].policy.person: releases[0],
+                    releases[-1].policy.person: releases[-1],
+                }.values():
                     _attack(release, table)
 
 

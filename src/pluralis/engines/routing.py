@@ -1,8 +1,9 @@
 """Routing a large table: its rows, in the spelling of the policy, into shards on disk, piece by piece.
 
 Two passes. The first learns what must be the same in all shards: how each text is spelled (`table.canonical` decides
-that from all spellings of a value), and whether the numbers of a column are whole. The second cleans rows, finds their
-shard and writes those of each piece in the order of shards, so that the rows of neighboring shards lie together.
+that from all spellings of a value), whether the numbers of a column are whole, and what the values of all rows decide
+(`decisions`). The second cleans rows, finds their shard and writes those of each piece in the order of shards, so that
+the rows of neighboring shards lie together.
 
 Theorem: the shard of a row is a function of its quasi-identifiers, or of its person where the policy has one, the key
 and the number of shards: never of a sensitive value, of the order of rows, of how they are read, or of who does it. So
@@ -24,6 +25,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.engines.decisions import Decisions
+from pluralis.engines.published_rows import PublishedRows
 from pluralis.errors import InputError
 from pluralis.grouping.row_identity import texts_words
 from pluralis.kernels.order import stable_order
@@ -35,6 +38,7 @@ from pluralis.table.canonical import canonical
 from pluralis.table.dictionaries import decode, is_text
 from pluralis.table.parquet_files import ParquetFile, Piece
 from pluralis.table.spelling import cores
+from pluralis.table.whole_table import WholeTable
 from pluralis.threads import in_threads
 
 CHUNK = 1 << 17  # rows that are read at a time
@@ -93,13 +97,20 @@ class Cleaning:
     whole: dict[str, bool]
     notes: list[str]
     rows: int
-    commonest: dict[str, tuple[str, int]]  # of each column of text, and how many rows hold it
+    published: int  # rows that have every sensitive value
+    decided: Decisions
     beside: tuple[str, ...] = ()  # columns of wider values, which are passed on as they are
 
     @property
     def dictionaries(self) -> dict[str, pl.Series]:
         """What each code of a column of text stands for."""
         return {name: spelling.values for name, spelling in self.spellings.items()}
+
+    @property
+    def of_whole(self) -> WholeTable:
+        """What a part of the table is told of it."""
+        decimals = frozenset(name for name, whole in self.whole.items() if not whole)
+        return WholeTable(decimals, self.decided.joined, self.decided.trees)
 
     @property
     def columns(self) -> list[str]:
@@ -132,6 +143,7 @@ class Facts:
     whole: dict[str, bool]
     counts: dict[str, pl.DataFrame]
     long: frozenset[str]
+    published: PublishedRows
 
     @classmethod
     def of_rows(cls, chunk: pl.DataFrame, policy: Policy) -> Facts:
@@ -141,7 +153,8 @@ class Facts:
         counts = in_threads(lambda name: _counted(chunk[name]), texts)
         long = (own.name for own in clean if own.dtype.is_integer() and (own.abs() >= 2**53).any())
         whole = {own.name: own.dtype.is_integer() for own in clean}
-        return cls(chunk.height, whole, dict(zip(texts, counts, strict=True)), frozenset(long))
+        published = PublishedRows.of_rows(chunk, dict(zip(numbers, clean, strict=True)), policy)
+        return cls(chunk.height, whole, dict(zip(texts, counts, strict=True)), frozenset(long), published)
 
     def and_of(self, others: Facts) -> Facts:
         """The same of these rows and others together."""
@@ -153,6 +166,7 @@ class Facts:
                 for name, own in self.counts.items()
             },
             self.long | others.long,
+            self.published.and_of(others.published),
         )
 
 
@@ -192,18 +206,17 @@ def cleaning_of(facts: Facts, policy: Policy) -> Cleaning:
                 "Use type: text, or round them."
             )
     notes: list[str] = []
-    spellings, commonest = {}, {}
+    spellings, decided = {}, Decisions()
     for name, counts in facts.counts.items():
         raw = counts["value"].rename(name)
         attribute, missing = policy.columns[name], policy.missing_in(name)
         written = canonical(raw, attribute, missing, notes, rows=counts["rows"])
-        spellings[name] = Spelling.learned(raw, written)
-        texts = pl.DataFrame({"text": written.cast(pl.String), "rows": counts["rows"]}).drop_nulls("text")
-        texts = texts.group_by("text").agg(pl.col("rows").sum()).sort("rows", "text", descending=[True, False])
-        if texts.height:
-            commonest[name] = texts.row(0)
+        shown = facts.published.counts(name, counts)
+        spellings[name] = Spelling.learned(raw, decided.texts(written, counts["rows"], shown, policy, notes))
+    decided.bins(facts.published.numbers, policy)
     beside = tuple(name for name in policy.needed if name not in {*policy.columns, policy.person})
-    return Cleaning(policy, spellings, facts.whole, notes, facts.rows, commonest, beside)
+    published = facts.rows - facts.published.lacking
+    return Cleaning(policy, spellings, facts.whole, notes, facts.rows, published, decided, beside)
 
 
 def _counted(values: pl.Series) -> pl.DataFrame:

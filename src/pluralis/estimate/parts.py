@@ -7,7 +7,7 @@ one at a time is read beside them. Their draws are independent: variances add up
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from pluralis.estimate.conditions import Condition
 from pluralis.estimate.language import Query
 from pluralis.estimate.result import Estimate, summed
 from pluralis.progress import stage
-from pluralis.release.attributes import attributes_of, merged
+from pluralis.release.attributes import attributes_of
 from pluralis.release.columns import ColumnInfo
 from pluralis.release.manifest import Manifest
 from pluralis.release.parts import PartInfo, PartsManifest
@@ -29,6 +29,8 @@ from pluralis.release.reading import LIMIT, manifest_of, parts_of, read_release
 from pluralis.release.release import Release
 
 KEEP = 1 << 30  # bytes of tables that stay in memory between questions, unless the caller says otherwise
+
+Orders = Mapping[str, Sequence[str]]
 
 
 def read_parts(folder: str | Path, *, limit: int | None = LIMIT, keep: int = KEEP) -> ReleaseInParts:
@@ -176,7 +178,8 @@ class ReleaseInParts(Shown):
 
     @cached_property
     def _described(self) -> Release:
-        return Release(_of_all([manifest_of(self.folder / info.folder) for info in self.manifest.parts]), {})
+        manifests = [manifest_of(self.folder / info.folder) for info in self.manifest.parts]
+        return Release(_of_all(manifests, self.manifest.orders), {})
 
     def count(self, where: Condition | Query | str | None = None, *, confidence: float = 0.95) -> Estimate:
         """How many published rows pass a condition, with an interval.
@@ -282,14 +285,14 @@ def _size(part: Release) -> int:
     return sum(int(table.estimated_size()) for table in part.tables.values())
 
 
-def _of_all(manifests: Sequence[Manifest]) -> Manifest:
+def _of_all(manifests: Sequence[Manifest], orders: Orders) -> Manifest:
     """The manifest of the first part with the domains of all."""
     first = manifests[0]
     tables = tuple(
         info.model_copy(
             update={
                 "columns": tuple(
-                    _with_domain(column, [one.tables[i].columns[j] for one in manifests])
+                    _with_domain(column, [one.tables[i].columns[j] for one in manifests], orders)
                     for j, column in enumerate(info.columns)
                 )
             }
@@ -300,26 +303,25 @@ def _of_all(manifests: Sequence[Manifest]) -> Manifest:
     domains = {}
     for name in names:
         described = [own for one in manifests if (own := one.parameters.domains.get(name)) is not None]
-        domains[name] = _with_domain(described[0], described)
+        domains[name] = _with_domain(described[0], described, orders)
     parameters = first.parameters.model_copy(update={"domains": domains})
     rows = sum(one.rows for one in manifests)
     return first.model_copy(update={"tables": tables, "parameters": parameters, "rows": rows})
 
 
-def _with_domain(column: ColumnInfo, alike: Sequence[ColumnInfo]) -> ColumnInfo:
+def _with_domain(column: ColumnInfo, alike: Sequence[ColumnInfo], orders: Orders) -> ColumnInfo:
     """A column with the domain, and the hierarchy, of this column in all parts."""
     if column.domain is None:
         return column
-    domains = [own.domain or () for own in alike]
+    every = {value for own in alike for value in own.domain or ()}
     if column.type == "number":
-        numbers = [value for domain in domains for value in domain if isinstance(value, (int, float))]
+        numbers = [value for value in every if isinstance(value, (int, float))]
         return column.model_copy(update={"domain": (min(numbers), max(numbers)) if numbers else ()})
-    every = merged(domains)
-    texts = sorted(value for value in every if value is not None)
+    texts = orders[column.attribute or column.name] if column.ordered else sorted(every - {None}, key=str)
     lines = {line[0]: line for own in alike for line in own.hierarchy or ()}
     return column.model_copy(
         update={
-            "domain": every if column.ordered else (*texts, *every[len(texts) :]),
+            "domain": (*(value for value in texts if value in every), *([None] if None in every else [])),
             "hierarchy": tuple(lines[leaf] for leaf in sorted(lines)) if lines else column.hierarchy,
         }
     )

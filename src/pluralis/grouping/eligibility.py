@@ -155,13 +155,18 @@ def _refuse_surplus_of_bounded_values(
             "surplus has to be suppressed."
         )
     code = max(above, key=lambda one: (int(counts[one]) / bounds[one], -one))
-    text, smallest = column.text(code), smallest_bound(int(counts[code]), rows)
+    raise Infeasible(above_its_bound(column.name, column.text(code), int(counts[code]), rows, bounds[code]))
+
+
+def above_its_bound(name: str, text: str, count: int, rows: int, bound: Fraction) -> str:
+    """Why a value that so many of all rows hold cannot keep its bound, and what would work."""
+    smallest = smallest_bound(count, rows)
     line = f"at_most: {{{json.dumps(text, ensure_ascii=False)}: {smallest}}}"
     instead = f"The smallest bound that works is {smallest}; set {line}, or do not publish the attribute."
     instead = "No bound works; do not publish it." if smallest is None else instead
-    raise Infeasible(
-        f"{column.name!r}: {text!r} fills {counts[code]:,} of {rows:,} rows ({counts[code] / rows:.1%}), and may have "
-        f"at most {bounds[code]} of any group. {instead} "
+    return (
+        f"{name!r}: {text!r} fills {count:,} of {rows:,} rows ({count / rows:.1%}), and may have "
+        f"at most {bound} of any group. {instead} "
         f"Suppressing the surplus is no way: every suppressed row would hold {text!r}."
     )
 

@@ -77,6 +77,19 @@ def keeps(rule: Arrow, tables: Sequence[Subtable]) -> bool:
     return guard(rule, tables) is not None
 
 
+def exchanged(rule: Arrow, tables: Sequence[Subtable]) -> int:
+    """What changes places with S among the rows of a group that guards it; of the table, where S is out of reach.
+
+    >>> bin(exchanged(Arrow(0b001, 0b010), [Subtable(0b011, 0b010), Subtable(0b110)]))
+    '0b110'
+    """
+    i = guard(rule, tables)
+    if i is None:
+        return reached(rule.protects, (table.shows for table in tables))
+    rest = [other.shows if j != i else other.open for j, other in enumerate(tables)]
+    return reached(tables[i].protects, rest)
+
+
 @dataclass(frozen=True)
 class Schema:
     """The attributes to publish and the rules to keep, with a bit for each set of tied attributes."""
@@ -115,8 +128,12 @@ class Schema:
         """The rules in bits, none twice."""
         return tuple(dict.fromkeys(map(self.arrow, self.rules)))
 
+    def bits(self, names: Iterable[str]) -> int:
+        """The bits that some attributes stand for."""
+        return sum({self.bit[name] for name in names})
+
     def arrow(self, rule: Rule) -> Arrow:
-        return Arrow(sum({self.bit[name] for name in rule.knows}), self.bit[rule.protects])
+        return Arrow(self.bits(rule.knows), self.bit[rule.protects])
 
     @property
     def whole(self) -> int:
@@ -129,6 +146,11 @@ class Schema:
     def in_normal_form(self, tables: Sequence[Subtable]) -> bool:
         """Whether every rule is kept (Definition 5)."""
         return all(keeps(arrow, tables) for arrow in self.arrows)
+
+    def split_by(self, attributes: Iterable[str], tables: Sequence[Subtable]) -> Rule | None:
+        """A rule for which some of these attributes are exchanged and others are not; None where there is none."""
+        bits = self.bits(attributes)
+        return next((rule for rule in self.rules if 0 != exchanged(self.arrow(rule), tables) & bits != bits), None)
 
     def asked(self, tables: Sequence[Subtable], i: int) -> dict[str, int]:
         """How diverse each attribute must be that subtable i protects: the largest l of the rules it guards."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from pluralis.errors import Infeasible
 from pluralis.grouping.dependencies import assumed, open_holes
@@ -30,6 +30,7 @@ from pluralis.randomness import Draw
 from pluralis.table.encoding import Table
 
 Rows = npt.NDArray[np.int64]
+Names = tuple[tuple[frozenset[str], frozenset[str]], ...]
 OneRule = Literal["anatomy", "msb", "bsgi", "mondrian", "incognito", "tp"]
 
 
@@ -44,9 +45,19 @@ class Task(NamedTuple):
 
 
 class Versatile(Method):
-    """Decide which attributes stand side by side, then protect each subtable on its own."""
+    """Decide which attributes stand side by side, then protect each subtable on its own.
+
+    The parts of a large table are published in the same subtables: in those that one of them was split into (`split`).
+    """
 
     kind: ClassVar[str] = "multi"
+    _tables: Names = PrivateAttr(default=())
+
+    def in_tables(self, tables: Names) -> Self:
+        """The same method with its subtables decided: the attributes that each shows, and those it protects."""
+        fixed = self.model_copy()
+        fixed._tables = tables
+        return fixed
 
     @property
     def one_rule(self) -> str:
@@ -54,12 +65,8 @@ class Versatile(Method):
         return "anatomy"
 
     def plan(self, table: Table, policy: Policy, draw: Draw) -> Plan:
-        refuse_k(policy, self.name)
-        schema, notes = schema_for(table, policy, self.name)
-        kept = _eligible(schema, table, policy, draw)
-        task = Task(schema, table, kept, policy, draw)
-        with stage("splitting the table"):
-            tables = self.decompose(task)
+        task, tables, notes = self.split(table, policy, draw)
+        schema, kept = task.schema, task.kept
         subplans = []
         with stage("forming groups") as done:
             for i in range(len(tables)):
@@ -76,6 +83,20 @@ class Versatile(Method):
             dependencies=schema.dependencies,
             notes=(*notes, *self.remarks(schema)),
         )
+
+    def split(self, table: Table, policy: Policy, draw: Draw) -> tuple[Task, Sequence[Subtable], tuple[str, ...]]:
+        """What there is to split, the subtables, and what to tell of them."""
+        refuse_k(policy, self.name)
+        schema, notes = schema_for(table, policy, self.name)
+        task = Task(schema, table, _eligible(schema, table, policy, draw), policy, draw)
+        if self._tables:
+            return (
+                task,
+                [Subtable(schema.bits(shows), schema.bits(protects)) for shows, protects in self._tables],
+                notes,
+            )
+        with stage("splitting the table"):
+            return task, self.decompose(task), notes
 
     @abstractmethod
     def decompose(self, task: Task) -> Sequence[Subtable]:

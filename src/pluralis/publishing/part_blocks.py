@@ -25,6 +25,8 @@ from pluralis.publishing.saving import Format, staged
 from pluralis.randomness import Key
 from pluralis.release.manifest import Manifest
 from pluralis.report.exposure import Exposure, exposures
+from pluralis.table.named_values import NoSuchValue
+from pluralis.table.whole_table import WholeTable
 
 
 class PartPublished(NamedTuple):
@@ -49,18 +51,25 @@ class Asked(NamedTuple):
     format: Format
     allow_test: bool
     folder: Path
-    decimals: tuple[str, ...]
+    whole: WholeTable
+
+
+def missing_throughout(policy: Policy, rows: pl.DataFrame) -> str:
+    """Why rows of which each lacks a sensitive value cannot be published; nothing where one has all."""
+    names = policy.sensitive
+    if not names or rows.select(pl.all_horizontal(pl.col(names).is_not_null()).any()).item():
+        return ""
+    return f"Every row of a part misses {' or '.join(map(repr, names))}. There is nothing to publish."
 
 
 def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublished:
     """Build the rows of a block as a release of its own, write it and audit what was written."""
     name = f"part {block.first} to {block.last}/"
-    gaps = [one for one in asked.policy.sensitive if rows[one].null_count() == rows.height]
-    if gaps:
-        return PartPublished(refused=f"{gaps[0]!r} is missing in every row of a part. There is nothing to publish.")
+    if gap := missing_throughout(asked.policy, rows):
+        return PartPublished(refused=gap)
     try:
-        made = build(rows, asked.policy, asked.key, part=name, decimals=asked.decimals)
-    except Infeasible as refusal:
+        made = build(rows, asked.policy, asked.key, part=name, whole=asked.whole)
+    except (Infeasible, NoSuchValue) as refusal:  # a value that is bounded may be in another part
         return PartPublished(refused=str(refusal))
     publication = publication_of(made, asked.policy, attacks=block.sample, exposing=False)
     try:

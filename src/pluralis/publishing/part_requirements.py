@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil
 from typing import Literal
 
@@ -10,10 +11,10 @@ import polars as pl
 from pluralis.engines.base import Engine
 from pluralis.engines.routing import Cleaning
 from pluralis.errors import Infeasible, InputError, PolicyError
+from pluralis.grouping.eligibility import above_its_bound
 from pluralis.method import AUTO, method_for
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
-from pluralis.release.kinds import kind_named
 from pluralis.release.parts import MOST_PARTS
 from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.sources import names_files, open_table, table_files
@@ -45,38 +46,42 @@ def require_sizes(part: int, workers: int | None, key: Key | None) -> None:
 
 def require_apart(policy: Policy) -> None:
     """Refuse what is decided with all rows at once."""
-    whole = {
-        "method: auto": policy.publish.method == AUTO,
-        "gain and t": any(own.gain is not None or own.t is not None for own in policy.columns.values()),
-        "at_most": any(own.at_most for own in policy.columns.values()),
-        "rare values": any(own.rare is not None for own in policy.columns.values()),
-        "bins: {quantiles: …}": any(own.bins is not None for own in policy.columns.values()),
-        "rules": bool(policy.rules),
-    }
-    for name in (name for name, asked in whole.items() if asked):
-        raise PolicyError(
-            f"{name} of a policy needs all rows at once, and a release in parts has them part by part. Publish with "
-            "--engine memory, or leave it out."
-        )
-    if kind_named(method_for(policy).kind).has_subtables:
-        raise PolicyError(
-            f"{policy.publish.method} decides its tables from all rows at once, and parts would have different ones. "
-            "Publish with --engine memory, or use method: decomposition or msb."
-        )
+    for name, own in policy.columns.items():
+        asked = [key for key in ("gain", "t") if getattr(own, key) is not None]
+        if asked:
+            raise PolicyError(
+                f"{asked[0]} of {name!r} compares groups with all rows, and those of a part are others. Bound its "
+                "values by at_most, or publish with --engine memory."
+            )
+        along = own.rare is not None and own.rare.along
+        if along and policy.levels_of(name):
+            raise PolicyError(
+                f"{name!r}: what rare values become along columns of the table is known row by row only. Join and "
+                "generalize them along a file, icd, date or mask, or publish with --engine memory."
+            )
 
 
 def require_share(cleaning: Cleaning) -> None:
-    """Refuse at once a value that is too common in the whole table, however its parts are joined."""
-    policy, every = cleaning.policy, cleaning.rows
-    for name, (text, rows) in cleaning.commonest.items():
-        own = policy.columns[name]
-        as_it_is = own.role == "sensitive" and own.if_missing == "refuse" and own.bin is None and not own.is_banded
-        if as_it_is and rows * policy.l(name) > every and policy.publish.suppress == 0:
-            raise Infeasible(
-                f"{name!r} cannot be {policy.l(name)}-diverse: {text!r} fills {rows:,} of {every:,} rows "
-                f"({rows / every:.1%}). The largest l it allows is {every // rows}; set l: {every // rows} or allow "
-                "suppress."
-            )
+    """Refuse at once a value that is too common in the whole table, however its parts are joined.
+
+    Surplus rows may be suppressed for an l, and never for a bound of a single value.
+    """
+    policy, every = cleaning.policy, cleaning.published
+    open_ = policy.publish.method == AUTO
+    in_sets = policy.sensitive if open_ else method_for(policy).set_sized(policy)
+    for name, values in cleaning.decided.commonest.items():
+        for text, rows, bound in values:
+            if rows * bound.denominator <= bound.numerator * every:
+                continue
+            l = policy.l(name)
+            if bound != Fraction(1, l):
+                raise Infeasible(above_its_bound(name, text, rows, every, bound))
+            bounds_guesses = name not in in_sets and policy.columns[name].model == "frequency"
+            if bounds_guesses and policy.publish.suppress == 0:
+                raise Infeasible(
+                    f"{name!r} cannot be {l}-diverse: {text!r} fills {rows:,} of {every:,} rows ({rows / every:.1%}). "
+                    f"The largest l it allows is {every // rows}; set l: {every // rows} or allow suppress."
+                )
 
 
 def number_of_shards(engine: Engine, cleaning: Cleaning, draw: Draw, part: int) -> int:
@@ -123,8 +128,15 @@ def opened(table: object, policy: Policy, encoding: str, separator: str | None) 
 
 
 def of_parts(policy: Policy, cleaning: Cleaning) -> Policy:
-    """The policy of a part, in which columns that are never published are no more."""
-    kept = {name: own for name, own in policy.attributes.items() if name in cleaning.columns}
-    policy = policy.model_copy(update={"attributes": kept})
-    open_choice = getattr(method_for(policy), "sensitive_table", None) == "auto"  # which each part would take alone
+    """The policy of a part, whose method leaves nothing to be decided by each part alone."""
+    policy = read_as_whole(policy, cleaning)
+    open_choice = getattr(method_for(policy), "sensitive_table", None) == "auto"
     return policy.override(options={"sensitive_table": "marginals"}) if open_choice else policy
+
+
+def read_as_whole(policy: Policy, cleaning: Cleaning) -> Policy:
+    """The policy for clean rows: without columns that are never published, with bins where those of all rows begin."""
+    kept = {name: own for name, own in policy.attributes.items() if name in cleaning.columns}
+    for name, breaks in cleaning.decided.breaks.items():
+        kept[name] = kept[name].model_copy(update={"bins": None, "breaks": breaks})
+    return policy.model_copy(update={"attributes": kept})

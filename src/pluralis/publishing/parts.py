@@ -27,6 +27,7 @@ from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
 from pluralis.engines.base import Engine
 from pluralis.engines.local import local_engine
+from pluralis.engines.routing import Cleaning
 from pluralis.engines.spark import SparkEngine, session
 from pluralis.errors import AuditFailed, Infeasible, OutputError
 from pluralis.metrics import Loss
@@ -34,6 +35,7 @@ from pluralis.metrics.parts import loss_of_parts
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
+from pluralis.publishing.part_method import require_choice, with_method
 from pluralis.publishing.part_requirements import (
     PART,
     number_of_shards,
@@ -46,6 +48,7 @@ from pluralis.publishing.part_requirements import (
 )
 from pluralis.publishing.part_shards import FILE as PART_SHARDS
 from pluralis.publishing.part_shards import PartShards
+from pluralis.publishing.part_tables import with_tables
 from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
 from pluralis.publishing.saving import Format
@@ -188,6 +191,7 @@ def publish_in_parts(
     """
     policy = as_policy(policy)
     require_apart(policy)
+    require_choice(policy)
     target = Path(folder).absolute()
     _require_free(target)
     require_sizes(part, workers, key)
@@ -208,11 +212,13 @@ def publish_in_parts(
         require_share(cleaning)
         shards = number_of_shards(working, cleaning, Draw(key), part)
         rows = working.route(cleaning, Draw(key), shards)
-        decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
-        asked = Asked(of_parts(policy, cleaning), key, format, allow_test, spilled.folder, decimals)
+        taken = of_parts(with_method(working, cleaning, rows), cleaning)
+        asked = Asked(taken, key, format, allow_test, spilled.folder, cleaning.of_whole)
+        asked, more = with_tables(working, asked, rows)
+        cleaning.notes.extend(more)
         blocks = published_blocks(working, asked, rows, attacks)
         done = [*blocks.values()]
-        parts, published, described = _manifest(public_stage, spilled.folder, done, cleaning.notes)
+        parts, published, described = _manifest(public_stage, spilled.folder, done, cleaning)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
         if engine == "spark":
@@ -255,14 +261,14 @@ def _write_private(
 
 
 def _manifest(
-    to: StagedFolder, written: Path, done: Sequence[PartPublished], before: Sequence[str]
+    to: StagedFolder, written: Path, done: Sequence[PartPublished], cleaning: Cleaning
 ) -> tuple[Parts, PublishedParts, Manifest]:
-    """Give the parts that were written their names, and write what they share; `before` is said of all rows.
+    """Give the parts that were written their names, and write what they share.
 
     Only they are moved here: what a task leaves that was joined, started twice or died has no place in a release.
     Last comes the manifest of the first part with what is true of all of them, for the report.
     """
-    every, verdicts, losses = OfAll(), [], []
+    every, verdicts, losses = OfAll(cleaning.decided.orders), [], []
     for i, part in enumerate(done, start=1):
         assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
         (written / part.folder).rename(to.folder / part_folder(i))
@@ -273,7 +279,7 @@ def _manifest(
     manifest = every.manifest()
     to.write(MANIFEST, manifest.to_json().encode())
     to.write(README, parts_readme(manifest).encode())
-    notes = tuple(dict.fromkeys((*before, *(note for part in done for note in part.notes))))
+    notes = tuple(dict.fromkeys((*cleaning.notes, *(note for part in done for note in part.notes))))
     if len(notes) > MOST_NOTES:
         notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES:,} more notes of other parts, much like these.")
     parts = Parts(manifest, tuple(every.claims))

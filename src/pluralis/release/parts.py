@@ -12,6 +12,10 @@ in one part. Parts are drawn independently, so the worlds that all parts leave p
 each: whoever knows in which part a person is learns from the others nothing. Whoever does not know it weighs the
 parts, and a mean of posteriors is no larger than the largest of them.
 
+Of kinds in which more than sensitive values is exchanged among rows (multi) it is true where rows were cut by what
+stays in its place, or moves together (`grouping.subtable_schema`, the theorem of parts). A bound of a single value
+(`at_most`) holds among the suppressed rows of each part, and so among those of all.
+
 It is about whoever takes worlds to be equally likely: which shards were joined tells somebody who knows the method more
 (docs/scale.md). What compares groups with all rows (gain, t) does not follow, and is refused.
 """
@@ -21,8 +25,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
-from graphlib import CycleError
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -31,7 +34,6 @@ import polars as pl
 from pydantic import Field
 
 from pluralis.display.escaping import code, markdown
-from pluralis.release.attributes import merged
 from pluralis.release.bounds import DISTANCES
 from pluralis.release.columns import ColumnInfo, ManifestPart, Rows
 from pluralis.release.form import GIVEN_AWAY, WORST, is_unmeasured, told_by_plain_column, unsaid, worst_and_others
@@ -66,7 +68,7 @@ class PartInfo(ManifestPart):
 
 
 class PartsManifest(ManifestPart):
-    """What the parts of a release share, and which there are."""
+    """What the parts of a release share, and which there are; the values in order that any part holds."""
 
     format: Literal["pluralis-release-in-parts"] = PARTS_FORMAT
     version: Literal[1] = 1
@@ -77,6 +79,7 @@ class PartsManifest(ManifestPart):
     suppressed: Many
     claims: tuple[str, ...]
     breaks: tuple[str, ...]
+    orders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     parts: Annotated[tuple[PartInfo, ...], Field(min_length=1, max_length=MOST_PARTS)]
     test: bool = False
 
@@ -126,16 +129,21 @@ def of_a_part(folder: Path) -> str | None:
 
 
 class OfAll:
-    """What the manifests of all parts come to, which are read one after the other."""
+    """What the manifests of all parts come to, which are read one after the other.
 
-    def __init__(self) -> None:
+    `orders` are values in their order, those of each part among them: a part has too few of them to tell it.
+    """
+
+    def __init__(self, orders: Mapping[str, Sequence[str]]) -> None:
+        self._given = orders
         self._shared: dict[str, Any] | None = None
         self._infos: list[PartInfo] = []
         self._worst: list[Claim] = []
         self._breaks: dict[str, None] = {}
         self._measured = False
         self._texts: dict[str, set[str]] = {}  # of protected attributes
-        self._orders: dict[str, list[tuple[str, ...]]] = {}
+        self._ordered: dict[str, set[str]] = {}  # values of attributes that stand in order
+        self._turned: dict[str, str] = {}  # those whose order is another, and where
         self._first: Manifest | None = None
         self.claims: list[tuple[str, ...]] = []
 
@@ -159,7 +167,9 @@ class OfAll:
         for name, column in _described(manifest):
             texts = tuple(value for value in column.domain or () if isinstance(value, str))
             if column.ordered:
-                self._orders.setdefault(name, []).append(texts)
+                self._ordered.setdefault(name, set()).update(texts)
+                if not _stands_in(texts, self._given.get(name, ())):
+                    self._turned.setdefault(name, info.folder)
             elif name in manifest.parameters.l and column.type == "text":
                 self._texts.setdefault(name, set()).update(texts)
 
@@ -170,8 +180,13 @@ class OfAll:
         for name, texts in self._texts.items():
             if twice := said_twice(pl.Series(sorted(texts), dtype=pl.String), fold_case=name not in keep):
                 yield f"{name}: {shortened(twice[0])} and {shortened(twice[1])} are one value, and stand in two parts."
-        for name, orders in self._orders.items():
-            yield from _order_problems(name, orders)
+        for name, folder in self._turned.items():
+            yield f"{name}: its values in {folder} do not stand in the order that is said of all parts."
+        for name, values in self._orders().items():
+            if len(set(values)) < len(values):
+                yield f"{name}: a value stands twice in the order that is said of all parts."
+            elif turned := bands_out_of_order(values):
+                yield f"{name}: {shortened(turned[0])} and {shortened(turned[1])} do not stand in order, or overlap."
         for about in (WORST, GIVEN_AWAY):
             if sum(sentence.startswith(f"{about}:") for sentence in self._sentences()) > 1:
                 yield f"several parts name each their own {about}."
@@ -188,6 +203,7 @@ class OfAll:
             suppressed=sum(info.suppressed for info in self._infos),
             claims=tuple(claim.rule for claim in self.weakest),
             breaks=(*self._sentences(), JOINED),
+            orders=self._orders(),
             parts=tuple(self._infos),
             test=first.test,
         )
@@ -196,6 +212,13 @@ class OfAll:
     def weakest(self) -> tuple[Claim, ...]:
         """Each claim as the part makes it that promises least."""
         return tuple(self._worst)
+
+    def _orders(self) -> dict[str, tuple[str, ...]]:
+        """The values that any part holds in their order, sorted by attribute."""
+        return {
+            name: tuple(value for value in self._given.get(name, ()) if value in values)
+            for name, values in sorted(self._ordered.items())
+        }
 
     def _sentences(self) -> list[str]:
         return [sentence for sentence in self._breaks if not (self._measured and is_unmeasured(sentence))]
@@ -216,8 +239,6 @@ def _shared(manifest: Manifest) -> dict[str, Any]:
 
 def _faults(manifest: Manifest) -> Iterator[str]:
     """What no part of a release may be or claim: what is about all rows is not kept by keeping it in each part."""
-    if manifest.traits.has_subtables:
-        yield f"a {manifest.kind} release has no parts."
     for claim in manifest.claims:
         if claim.model in OF_THE_WHOLE:
             yield f"the claim {claim.rule!r} compares with all rows, and a part has not all."
@@ -233,18 +254,11 @@ def _described(manifest: Manifest) -> Iterator[tuple[str, ColumnInfo]]:
     yield from manifest.parameters.domains.items()
 
 
-def _order_problems(name: str, orders: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Whether the orders of the values in all parts come to one order, and to one only."""
-    neighbors = {pair for order in orders for pair in pairwise(order)}
-    try:
-        values = [value for value in merged(orders) if value is not None]
-    except CycleError:
-        yield f"{name}: its values stand in one order in one part, and in another in another."
-        return
-    if not all(pair in neighbors for pair in pairwise(values)):
-        yield f"{name}: parts have so few of its values that they do not tell in which order these stand."
-    elif turned := bands_out_of_order(values):
-        yield f"{name}: {shortened(turned[0])} and {shortened(turned[1])} do not stand in order, or overlap."
+def _stands_in(texts: Sequence[str], order: Sequence[str]) -> bool:
+    """Whether texts stand in an order, among others or alone."""
+    place = {value: i for i, value in enumerate(order)}
+    places = [place.get(text, -1) for text in texts]
+    return -1 not in places and all(one < two for one, two in pairwise(places))
 
 
 def _bound(claim: Claim) -> float:

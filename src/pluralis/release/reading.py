@@ -173,7 +173,7 @@ def parts_of(folder: str | Path) -> Parts | None:
             if not isinstance(plain, dict) or plain.get("format") != PARTS_FORMAT:
                 return None
             manifest = _parsed(data, PartsManifest, PARTS_FORMAT)
-            every = OfAll()
+            every = OfAll(manifest.orders)
             for problem in _parts_problems(place, manifest, every):
                 raise ReleaseError(f"{problem} Ask for the release again.")
             return Parts(manifest, tuple(every.claims))

@@ -25,7 +25,8 @@ def _recoded(manifest: Manifest) -> Iterator[str]:
                 yield f"In {code(name)} {code(number)} means {number} or {side}{wider if name in labeled else ''}."
         if own.rare is not None:
             into = code(own.rare.into) + (" or a wider one" if own.rare.along is not None else "")
-            yield f"In {code(name)} values that fewer than {own.rare.below:,} rows held are published as {into}."
+            where = " of all parts" if own.rare.all_parts else ""
+            yield f"In {code(name)} values that fewer than {own.rare.below:,} rows{where} held are published as {into}."
 
 
 def release_readme(manifest: Manifest) -> str:

@@ -40,11 +40,15 @@ _DATE = re.compile(r"date( day)?( month)?( year)?")
 
 
 class JoinedValues(ManifestPart):
-    """Values that fewer than `below` rows held are `into`, or a wider value `along` a hierarchy."""
+    """Values that fewer than `below` rows held are `into`, or a wider value `along` a hierarchy.
+
+    Of a release in parts, the rows of `all_parts` were counted.
+    """
 
     below: Annotated[int, Field(ge=2, le=MAX_ROWS)]
     into: str
     along: tuple[str, ...] | None = None
+    all_parts: Literal[True] | None = None
 
 
 class Recoding(ManifestPart):
@@ -63,19 +67,26 @@ class Recoding(ManifestPart):
     numbers: Literal[True] | None = None
 
     def attribute(self, kind: Literal["text", "number"]) -> dict[str, Any]:
-        """The keys of an attribute of a policy that asks for the same."""
+        """The keys of an attribute of a policy that asks for the same; what was counted in all parts cannot be."""
         keys: dict[str, Any] = {"type": "number" if self.numbers else kind, "top": self.top, "bottom": self.bottom}
-        if self.rare is not None:
+        if self.rare is not None and not self.rare.all_parts:
             along = FileHierarchy(file="") if self.rare.along == FILE else _specified(self.rare.along)
             keys["rare"] = {"below": self.rare.below, "as": self.rare.into, "along": along}
         return keys
 
 
-def recodings_of(policy: Policy, breaks: Mapping[str, Sequence[float]]) -> dict[str, dict[str, Any]]:
-    """What a policy asks to be done, as the manifest tells of it, and the breaks that were made of it."""
+def recodings_of(
+    policy: Policy, breaks: Mapping[str, Sequence[float]], in_all_parts: Collection[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """What a policy asks to be done, as the manifest tells of it, and the breaks that were made of it.
+
+    Of a part, rare values of some attributes were counted `in_all_parts`.
+    """
     asked = {name: _recoding_of(a) for name, a in policy.columns.items() if a.role != "identifier"}
     for name, numbers in breaks.items():
         asked[name]["breaks"] = tuple(numbers)
+    for name in in_all_parts:
+        asked[name]["rare"]["all_parts"] = True
     return {name: recoding for name, recoding in asked.items() if recoding}
 
 
@@ -230,14 +241,31 @@ def too_rare(
 ) -> Iterator[str]:
     """Values that fewer rows hold than the recoding of their attribute allows, whatever was suppressed.
 
-    Only where a table counts the values of all rows can it be seen.
+    Only where a table counts the values of all rows can it be seen; in one part of several it cannot.
     """
-    asked = {name: own.rare.below for name, own in recodings.items() if own.rare is not None}
+    asked = {name for name, own in recodings.items() if own.rare is not None and not own.rare.all_parts}
+    for name, counts in joined_counts(recodings, infos, tables):
+        if name in asked:
+            yield from too_rare_of(name, recodings[name], [counts], suppressed)
+
+
+def joined_counts(
+    recodings: Mapping[str, Recoding], infos: Sequence[TableInfo], tables: Mapping[str, pl.DataFrame]
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """How many rows of a table hold each value of the attributes whose rare values were joined: `value` and `count`."""
+    asked = {name for name, own in recodings.items() if own.rare is not None}
     for info in infos if asked else ():
-        for name, rows in _value_counts(info, tables[info.name], set(asked)):
-            counts = rows.drop_nulls("value").group_by("value").agg(pl.col("count").sum())["count"]
-            if counts.len() > 1 and counts.min() + suppressed < asked[name]:  # type: ignore[operator]
-                yield f"parameters: rare values of {name[:40]!r} are said to be joined, and it has one of fewer rows."
+        for name, rows in _value_counts(info, tables[info.name], asked):
+            counts = rows.drop_nulls("value").group_by("value").agg(pl.col("count").cast(pl.Int64).sum())
+            yield name, counts.with_columns(pl.col("value").cast(pl.String))
+
+
+def too_rare_of(name: str, recoding: Recoding, counts: Sequence[pl.DataFrame], suppressed: int) -> Iterator[str]:
+    """Whether a value is too rare of which tables of different rows count those that hold it."""
+    assert recoding.rare is not None
+    rows = pl.concat(counts).group_by("value").agg(pl.col("count").sum())["count"]
+    if rows.len() > 1 and rows.min() + suppressed < recoding.rare.below:  # type: ignore[operator]
+        yield f"parameters: rare values of {name[:40]!r} are said to be joined, and it has one of fewer rows."
 
 
 def _value_counts(info: TableInfo, rows: pl.DataFrame, names: Collection[str]) -> Iterator[tuple[str, pl.DataFrame]]:

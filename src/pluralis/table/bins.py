@@ -27,16 +27,39 @@ def quantile_breaks(numbers: pl.Series, quantiles: int) -> list[float]:
     ([9], [])
     """
     known = numbers.drop_nulls().sort()
-    if not known.len():
-        return []
-    starts, breaks = known.search_sorted(known.unique(maintain_order=True)).to_numpy(), []
-    for part in range(1, quantiles):
-        wanted = known.len() * part / quantiles
-        after = int(np.searchsorted(starts, wanted))
-        near = [int(start) for start in starts[max(0, after - 1) : after + 1] if start]
+    values = known.unique(maintain_order=True)
+    starts = known.search_sorted(values).to_numpy()
+    return quantile_breaks_of(values, pl.Series(np.diff(starts, append=known.len())), quantiles)
+
+
+def quantile_breaks_of(values: pl.Series, rows: pl.Series, quantiles: int) -> list[float]:
+    """The same of different numbers, in order, that so many rows hold each.
+
+    >>> quantile_breaks_of(pl.Series([0, 9]), pl.Series([5, 1]), 3)
+    [9]
+    """
+    after = rows.cum_sum().to_numpy()
+    starts, breaks = after - rows.to_numpy(), []
+    for part in range(1, quantiles) if after.size else ():
+        wanted = int(after[-1]) * part / quantiles
+        next_ = int(np.searchsorted(starts, wanted))
+        near = [int(place) for place in range(max(0, next_ - 1), min(next_ + 1, starts.size)) if starts[place]]
         if near:
-            breaks.append(known[min(near, key=lambda start: (abs(start - wanted), start))])
+            breaks.append(values[min(near, key=lambda place: (abs(starts[place] - wanted), place))])
     return list(dict.fromkeys(breaks))
+
+
+def whole_breaks(name: str, breaks: Sequence[float]) -> list[float]:
+    """The breaks of a column, whole ones as whole numbers; an error where there are none.
+
+    >>> whole_breaks("age", [18.0, 65.5])
+    [18, 65.5]
+    """
+    if not breaks:
+        raise PolicyError(
+            f"attributes.{name}.bins: its numbers are all the same, and equal ones are never divided. Remove bins."
+        )
+    return [int(number) if float(number).is_integer() else number for number in breaks]
 
 
 def break_labels(breaks: Sequence[float]) -> list[str]:

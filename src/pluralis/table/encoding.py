@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -27,7 +27,7 @@ from pluralis.policy.attributes import Attribute
 from pluralis.policy.hierarchies import FileHierarchy, IntervalHierarchy, MaskHierarchy
 from pluralis.policy.policy import Policy
 from pluralis.table.bands import bands_out_of_order, overlapping_bands
-from pluralis.table.bins import bin_places, break_labels, ordered_values, quantile_breaks
+from pluralis.table.bins import bin_places, break_labels, ordered_values, quantile_breaks, whole_breaks
 from pluralis.table.canonical import canonical
 from pluralis.table.dictionaries import is_text, narrow
 from pluralis.table.hierarchies import Hierarchy, interval_hierarchy, mask_hierarchy, read_hierarchy
@@ -37,6 +37,7 @@ from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.recoding import leaves_are_numbers, recode
 from pluralis.table.spelling import said_twice
 from pluralis.table.text_trees import Lines, held_lines, lines_of
+from pluralis.table.whole_table import ITSELF, WholeTable
 from pluralis.threads import by_rows, in_threads
 
 Codes = npt.NDArray[np.int32]
@@ -109,7 +110,7 @@ class Column:
     @cached_property
     def series(self) -> pl.Series:
         """What each code is published as, a missing value as null."""
-        kind = pl.String if not self.is_number else None if len(self.values) else pl.Int64
+        kind = pl.String() if not self.is_number else _kind_of(self.values)
         values = pl.Series(self.name, self.values, dtype=kind)
         return values.extend_constant(None, 1) if self.has_missing else values
 
@@ -145,6 +146,7 @@ class Table:
     dropped: int = 0  # rows without one of the values of `gaps`
     gaps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    joined: frozenset[str] = frozenset()  # columns whose rare values were counted in a table of which this is a part
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
@@ -184,6 +186,7 @@ class Clean(NamedTuple):
     person: pl.Series | None
     notes: tuple[str, ...]
     trees: Mapping[str, Lines] = {}  # of columns whose wider values stand in the table, or were joined
+    joined: frozenset[str] = frozenset()  # columns whose rare values were counted in a table of which this is a part
 
     def small(self) -> pl.DataFrame:
         """The columns, whole numbers in no more bytes than they need."""
@@ -202,10 +205,10 @@ def encode(frame: pl.DataFrame, policy: Policy) -> Table:
     return encode_clean(clean(frame, policy), policy)
 
 
-def clean(frame: pl.DataFrame | ParquetFile, policy: Policy, decimals: Collection[str] = ()) -> Clean:
+def clean(frame: pl.DataFrame | ParquetFile, policy: Policy, whole: WholeTable = ITSELF) -> Clean:
     """Check a frame against its policy and read its columns as it says, one by one: most take less memory then.
 
-    Of a part of a larger table, `decimals` are the columns of numbers that are not all whole in that.
+    Of a part of a larger table, `whole` is what must be known of that.
     """
     policy.require_decided()
     policy.check_columns(frame.columns)
@@ -217,11 +220,13 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy, decimals: Collectio
 
     def column_of(name: str) -> pl.Series:
         values = canonical(frame[name], used[name], policy.missing_in(name), remarks[name], in_codes=True)
-        return values.cast(pl.Float64) if name in decimals else values
+        return values.cast(pl.Float64) if name in whole.decimals else values
 
     read = dict(zip(used, in_threads(column_of, used), strict=True))
     notes += [note for of_column in remarks.values() for note in of_column]
-    recoded = recode(read, used, notes, folder=policy.folder, levels=lambda level: _wider(frame[level], policy))
+    recoded = recode(
+        read, used, notes, folder=policy.folder, levels=lambda level: _wider(frame[level], policy), whole=whole
+    )
     columns = list(recoded.columns.values())
     for column in columns:
         _refuse_one_value_twice(column, policy)
@@ -234,7 +239,7 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy, decimals: Collectio
                 "leave those rows out."
             )
     _warn_of_repeated_people(frame, policy, notes)
-    return Clean(pl.DataFrame(columns), person, tuple(notes), recoded.trees)
+    return Clean(pl.DataFrame(columns), person, tuple(notes), recoded.trees, frozenset(whole.joined))
 
 
 def _wider(column: pl.Series, policy: Policy) -> pl.Series:
@@ -306,6 +311,7 @@ def encode_clean(source: Clean, policy: Policy) -> Table:
         dropped=dropped,
         gaps=tuple(name for name in used if used[name].role == "sensitive" and frame[name].null_count()),
         notes=tuple(notes),
+        joined=source.joined,
     )
 
 
@@ -368,15 +374,9 @@ def _encode_column(series: pl.Series, attribute: Attribute, policy: Policy, line
 def _encode_bands(series: pl.Series, attribute: Attribute) -> Column:
     """Numbers in the bins of `breaks`, or in quantiles; only bins that hold a number are values."""
     if attribute.bins is not None:
-        breaks = quantile_breaks(series, attribute.bins.quantiles)
-        if not breaks:
-            raise PolicyError(
-                f"attributes.{series.name}.bins: its numbers are all the same, and equal ones are never divided. "
-                "Remove bins."
-            )
+        breaks = whole_breaks(series.name, quantile_breaks(series, attribute.bins.quantiles))
     else:
-        breaks = list(attribute.breaks or ())
-    breaks = [int(number) if float(number).is_integer() else number for number in breaks]
+        breaks = whole_breaks(series.name, attribute.breaks or ())
     present = series.is_not_null().to_numpy()
     places = bin_places(series.drop_nulls(), breaks)
     bins, codes_of = np.unique(places, return_inverse=True)
@@ -404,6 +404,13 @@ def _places(old: list[str], new: list[str]) -> Codes:
     """Where each of the old codes stands in the new order; the missing value stays last."""
     place = {value: i for i, value in enumerate(new)}
     return np.array([*(place[value] for value in old), len(new)], np.int32)
+
+
+def _kind_of(numbers: Values) -> pl.DataType:
+    """What numbers are: an array says it, also where it holds none."""
+    if isinstance(numbers, array):
+        return pl.Float64() if numbers.typecode == "d" else pl.Int64()
+    return pl.Float64() if any(isinstance(number, float) for number in numbers) else pl.Int64()
 
 
 def _values(domain: pl.Series) -> Values:

@@ -15,6 +15,10 @@ from pluralis.table.encoding import Column, Table
 from pluralis.table.spelling import cores
 
 
+class NoSuchValue(PolicyError):
+    """A policy names a value that no row holds."""
+
+
 def bounds_by_code(column: Column, attribute: Attribute) -> dict[int, Fraction]:
     """The largest share that each named value may have.
 
@@ -29,7 +33,7 @@ def bounds_by_code(column: Column, attribute: Attribute) -> dict[int, Fraction]:
         code = code_of(column, text, fold_case=attribute.case == "fold")
         if code is None:
             hint = did_you_mean(text, column.value_texts())
-            raise PolicyError(f"attributes.{column.name}.at_most: no row holds {text!r}. {hint}")
+            raise NoSuchValue(f"attributes.{column.name}.at_most: no row holds {text!r}. {hint}")
         if code in bounds:
             raise PolicyError(f"attributes.{column.name}.at_most: {column.text(code)!r} is bounded twice. Keep one.")
         bounds[code] = Fraction(share)

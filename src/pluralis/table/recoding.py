@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -25,6 +26,7 @@ from pluralis.table.dictionaries import dictionary_encode
 from pluralis.table.labels import number_texts
 from pluralis.table.spelling import cores
 from pluralis.table.text_trees import Levels, Lines, held_lines, lines_of, without_line
+from pluralis.table.whole_table import ITSELF, WholeTable
 
 
 @dataclass(frozen=True)
@@ -42,39 +44,91 @@ def recode(
     *,
     folder: Path | None,
     levels: Levels,
+    whole: WholeTable = ITSELF,
 ) -> Recoded:
     """Clean columns as their attributes say: numbers cut off, rare texts joined. What was done is noted.
 
-    Without a `folder` no hierarchy can be read from a file.
+    Without a `folder` no hierarchy can be read from a file. Of a part of a larger table, rare texts of columns that
+    were `joined` in the `whole` are not counted again.
     """
     changed = {name: cut_off(values, attributes[name], notes) for name, values in columns.items()}
-    asked = {name: rare for name in changed if (rare := attributes[name].rare) is not None}
     keep = rows_with_values(changed, attributes)
     trees: dict[str, Lines] = {}
     for name, before in list(changed.items()):
-        tree, into = attributes[name].hierarchy, None
-        if name in asked:
-            rare, fold = asked[name], attributes[name].case == "fold"
-            into = spelled_in(before, rare.as_, fold_case=fold)
+        attribute, into = attributes[name], whole.joined.get(name)
+        if attribute.rare is not None and into is None:
             counts = histogram(before if keep is None else before.filter(keep))
-            if isinstance(rare.along, TextHierarchy) and len(counts) > 1 and min(counts.values()) < rare.below:
-                known = lines_of(rare.along, before, folder, levels)
-                texts = [text for text in counts if counts[text] < rare.below and text != into]
-                _require_lines(before, texts, known, rare.along)
-                mapping = join_along(counts, rare.below, into, known)
-            else:
-                mapping = dict.fromkeys(join_rare(counts, rare.below, into), into)
-            changed[name] = joined(before, mapping, notes)
-        if isinstance(tree, ColumnsHierarchy) or (isinstance(tree, TextHierarchy) and name in asked):
+            into, becomes = joining_of(before, counts, attribute, folder, levels)
+            if becomes:
+                rows = int(before.cast(pl.String).is_in([*becomes]).sum())
+                notes.append(joining_note(name, becomes, rows))
+                changed[name] = joined(before, becomes)
+        if name in whole.trees:
+            trees[name] = whole.trees[name]
+        elif grows_with_table(attribute):
             shown = changed[name].cast(pl.String)
             shown = shown if keep is None else shown.set(~keep, None)
-            left = None  # of wider values that rare ones became, all lines are needed to say which they are
-            if isinstance(tree, MaskHierarchy) or name not in asked or asked[name].along is None:
-                left = {*shown.unique().drop_nulls()} - {into}
-            trees[name] = held_lines(shown, lines_of(tree, before, folder, levels, left), tree, into)
-        if leaves_are_numbers(attributes[name]):
+            if name in whole.joined:  # what was joined stands with several wider values
+                before = shown.set(shown == into, None)
+            trees[name] = tree_of(shown, before, attribute, into, folder, levels)
+        if leaves_are_numbers(attribute):
             changed[name] = dictionary_encode(number_texts(changed[name]).rename(name))
     return Recoded(changed, trees)
+
+
+class Joining(NamedTuple):
+    """The value that rare ones join where nothing else does, and what each that is joined becomes."""
+
+    into: str
+    becomes: Mapping[str, str]
+
+
+def joining_of(
+    values: pl.Series, counts: Mapping[str, int], attribute: Attribute, folder: Path | None, levels: Levels | None
+) -> Joining:
+    """What rare texts of a column become, of which so many published rows hold each.
+
+    Without `levels` the column is one of different values, whose rows nobody needs to be told.
+    """
+    rare = attribute.rare
+    assert rare is not None
+    into = spelled_in(values, rare.as_, fold_case=attribute.case == "fold")
+    if not isinstance(rare.along, TextHierarchy) or len(counts) < 2 or min(counts.values()) >= rare.below:
+        return Joining(into, dict.fromkeys(join_rare(counts, rare.below, into), into))
+    known = lines_of(rare.along, values, folder, levels or _no_levels)
+    texts = [text for text in counts if counts[text] < rare.below and text != into]
+    for text in (text for text in texts if text not in known):
+        row = None if levels is None else int((values.cast(pl.String) == text).arg_true()[0]) + 1
+        raise without_line(values.name, text, rare.along, row)
+    return Joining(into, join_along(counts, rare.below, into, known))
+
+
+def grows_with_table(attribute: Attribute) -> bool:
+    """Whether the tree of a column has to be made with the table: of its columns, or of what rare values became."""
+    tree = attribute.hierarchy
+    return isinstance(tree, ColumnsHierarchy) or (isinstance(tree, TextHierarchy) and attribute.rare is not None)
+
+
+def tree_of(
+    shown: pl.Series,
+    before: pl.Series,
+    attribute: Attribute,
+    into: str | None,
+    folder: Path | None,
+    levels: Levels | None,
+) -> Lines:
+    """The tree of the texts that a column shows once rare ones were joined."""
+    tree, rare = attribute.hierarchy, attribute.rare
+    assert isinstance(tree, TextHierarchy)
+    left = None  # of wider values that rare ones became, all lines are needed to say which they are
+    if isinstance(tree, MaskHierarchy) or rare is None or rare.along is None:
+        left = {*shown.unique().drop_nulls()} - {into}
+    known = lines_of(tree, before, folder, levels or _no_levels, left)
+    return held_lines(shown, known, tree, into, in_rows=levels is not None)
+
+
+def _no_levels(name: str) -> pl.Series:
+    raise LookupError(f"{name} is a column of rows, and there are only different values")
 
 
 def leaves_are_numbers(attribute: Attribute) -> bool:
@@ -187,22 +241,18 @@ def join_along(counts: Mapping[str, int], below: int, into: str, lines: Mapping[
     return {text: own for text, own in sorted(every.items()) if own != text}
 
 
-def joined(values: pl.Series, becomes: Mapping[str, str], notes: list[str]) -> pl.Series:
-    """A column with some of its texts as others, in codes."""
-    if not becomes:
-        return values
-    texts = values.cast(pl.String)
-    old = pl.Series(list(becomes), dtype=pl.String)
-    rows = int(texts.is_in(old.to_list()).sum())
+def joining_note(name: str, becomes: Mapping[str, str], rows: int) -> str:
+    """What is said of rare values that were joined, which so many rows hold.
+
+    >>> joining_note("ill", {"gout": "other", "flu": "other"}, 1_200)
+    "ill: 2 rare values, in 1,200 rows, published as 'other'."
+    """
     names = sorted(set(becomes.values()))
     shown = ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-    notes.append(f"{values.name}: {len(becomes):,} rare values, in {rows:,} rows, published as {shown}.")
-    return dictionary_encode(texts.replace(old, pl.Series(list(becomes.values()), dtype=pl.String)))
+    return f"{name}: {len(becomes):,} rare values, in {rows:,} rows, published as {shown}."
 
 
-def _require_lines(values: pl.Series, texts: Sequence[str], lines: Lines, spec: TextHierarchy) -> None:
-    """Refuse rare values that have no wider one."""
-    for text in texts:
-        if text not in lines:
-            row = int((values.cast(pl.String) == text).arg_true()[0]) + 1
-            raise without_line(values.name, text, spec, row)
+def joined(values: pl.Series, becomes: Mapping[str, str]) -> pl.Series:
+    """A column with some of its texts as others, in codes."""
+    old, new = (pl.Series([*texts], dtype=pl.String) for texts in (becomes, becomes.values()))
+    return dictionary_encode(values.cast(pl.String).replace(old, new))

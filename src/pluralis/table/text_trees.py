@@ -137,19 +137,27 @@ def _told_apart(lines: Lines, names: Sequence[str]) -> Lines:
     return lines
 
 
-def without_line(name: str, text: str, spec: TextHierarchy, row: int) -> InputError:
-    """Why a value has no line, and what to do."""
+def without_line(name: str, text: str, spec: TextHierarchy, row: int | None) -> InputError:
+    """Why a value has no line, and what to do; the row may not be known."""
     if isinstance(spec, FileHierarchy):
         return InputError(f"{spec.file} has no line for {text!r}, which {name!r} holds. Add it.")
     what = f"no ICD-{spec.icd} code" if isinstance(spec, IcdHierarchy) else "no date such as 2024-05-31"
+    where = "" if row is None else f" in row {row:,}"
     return InputError(
-        f"{name!r} holds {text!r} in row {row:,}, which is {what}. Correct it, declare it in `missing`, or "
+        f"{name!r} holds {text!r}{where}, which is {what}. Correct it, declare it in `missing`, or "
         "join it with other rare values before: rare: {below: 20, as: other}."
     )
 
 
-def held_lines(values: pl.Series, known: Mapping[str, Sequence[str]], spec: TextHierarchy, into: str | None) -> Lines:
-    """A line for every value that a column holds after rare ones were joined.
+def held_lines(
+    values: pl.Series,
+    known: Mapping[str, Sequence[str]],
+    spec: TextHierarchy,
+    into: str | None,
+    *,
+    in_rows: bool = True,
+) -> Lines:
+    """A line for every value that a column holds after rare ones were joined; it may not stand in rows.
 
     >>> tree = {"a": ["a", "x", "*"], "b": ["b", "y", "*"]}
     >>> held_lines(pl.Series(["a", "y", "other"]), tree, MaskHierarchy(mask="right"), "other")
@@ -169,5 +177,6 @@ def held_lines(values: pl.Series, known: Mapping[str, Sequence[str]], spec: Text
         elif text == into:
             lines[text] = [text] * (depth - 1) + [ALL]
         else:
-            raise without_line(values.name, text, spec, int((texts == text).arg_true()[0]) + 1)
+            row = int((texts == text).arg_true()[0]) + 1 if in_rows else None
+            raise without_line(values.name, text, spec, row)
     return lines

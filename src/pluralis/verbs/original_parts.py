@@ -18,7 +18,7 @@ from typing import TypeVar
 import polars as pl
 
 from pluralis.engines.base import Block
-from pluralis.engines.local import LocalEngine
+from pluralis.engines.local import LocalEngine, local_engine
 from pluralis.errors import InputError, ReleaseError
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
@@ -94,8 +94,11 @@ def original_parts(
     stated, rows = parts.manifest, opened(original, policy, encoding, separator)
     if as_many:
         require_rows(rows.height, stated.rows, stated.suppressed)
-    with staging(own.with_name(folder.absolute().name + SPILL)) as (spilled,):
-        engine = LocalEngine(rows, spilled.folder, 0 if stated.rows < MANY else None)
+    workers = 0 if stated.rows < MANY else None
+    with (
+        staging(own.with_name(folder.absolute().name + SPILL)) as (spilled,),
+        local_engine(rows, spilled.folder, workers) as engine,
+    ):
         of_shards = engine.route(engine.learned(policy), Draw(key), shards.shards)
         routed = OriginalParts(stated, engine, tuple(shards.blocks(of_shards)))
         if as_many:
