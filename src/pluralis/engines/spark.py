@@ -22,7 +22,6 @@ import polars as pl
 
 from pluralis.engines.base import Block, Result
 from pluralis.engines.routing import (
-    CHUNK,
     Cleaning,
     Facts,
     Router,
@@ -32,6 +31,7 @@ from pluralis.engines.routing import (
     in_texts,
     published_columns,
 )
+from pluralis.engines.sizes import CHUNK
 from pluralis.errors import InputError, MissingExtra, OutputError, PluralisError
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage

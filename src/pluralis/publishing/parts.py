@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,15 +27,16 @@ from pluralis.auditing import Verdict
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
 from pluralis.engines.base import Engine
-from pluralis.engines.local import local_engine
+from pluralis.engines.local import LocalEngine, local_engine
+from pluralis.engines.routing import Cleaning
+from pluralis.engines.sizes import MIB, PART, Sizes, bytes_of, sizes_for
 from pluralis.engines.spark import SparkEngine, session
-from pluralis.errors import Infeasible, OutputError
+from pluralis.errors import Infeasible, InputError, OutputError
 from pluralis.metrics import Loss
 from pluralis.policy.policy import Policy, as_policy
 from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
 from pluralis.publishing.part_requirements import (
-    PART,
     number_of_shards,
     of_parts,
     opened,
@@ -42,6 +44,7 @@ from pluralis.publishing.part_requirements import (
     require_apart,
     require_share,
     require_sizes,
+    rows_of,
 )
 from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
@@ -114,10 +117,11 @@ def publish_in_parts(
     folder: str | Path,
     *,
     key: Key | None = None,
-    part: int = PART,
+    part: int | None = None,
     engine: Literal["local", "spark"] = "local",
     spark: str | None = None,
     workers: int | None = None,
+    memory: int | str | None = None,
     format: Format = "parquet",
     attacks: bool = True,
     allow_test: bool = False,
@@ -136,8 +140,8 @@ def publish_in_parts(
         Where the release goes; what is the publisher's alone goes to `folder.private`.
     key : Key, optional
         A new one, if it is not given.
-    part : int
-        About how many rows a part has.
+    part : int, optional
+        About how many rows a part has; if not given, 250,000, or as many as the memory allows.
     engine : {"local", "spark"}
         On this machine, with files beside the release; or on Spark, where every worker sees table and folder.
     spark : str, optional
@@ -145,6 +149,9 @@ def publish_in_parts(
     workers : int, optional
         Processes of the local engine; 0 works in this one. If not given, as many as there are cores and free memory
         for.
+    memory : int or str, optional
+        Bytes, or a size such as ``"4GiB"``, that all processes together should stay within. It decides on workers and
+        on the rows of a part where those are not given, and so on the release; the code of libraries counts once.
     format : {"parquet", "csv"}
         Of the published tables.
     attacks : bool
@@ -164,7 +171,7 @@ def publish_in_parts(
     Infeasible
         If the policy cannot be met, with what would work.
     InputError
-        If the table cannot be read, or parts or workers cannot be so many.
+        If the table cannot be read, if parts or workers cannot be so many, or if the memory is too small.
     PolicyError
         If it asks for what takes all rows at once.
     AuditFailed, Breached
@@ -189,6 +196,9 @@ def publish_in_parts(
     target = Path(folder).absolute()
     _require_free(target)
     require_sizes(part, workers, key)
+    room = None if memory is None else bytes_of(memory)
+    if room is not None and engine == "spark":
+        raise InputError("memory is about this machine. Give Spark's workers theirs with its own settings.")
     if key is not None and key.made:
         raise OutputError("Something was published under this key already. Publish the parts under a new one.")
     key = key or Key.new()
@@ -199,12 +209,17 @@ def publish_in_parts(
         if engine == "spark":
             files = parquet_files_of(table, policy)
             working = SparkEngine.of_files(end.enter_context(session(spark)), files)
+            cleaning = working.learned(policy)
+            size = part or PART
         else:
             source = opened(table, policy, encoding, separator)
-            working = end.enter_context(local_engine(source, spilled.folder, workers))
-        cleaning = working.learned(policy)
+            sized = partial(sizes_for, memory=room, part=part, workers=workers, attacks=attacks)
+            rows = rows_of(source, policy)
+            working = end.enter_context(local_engine(source, spilled.folder, sized(rows)))
+            cleaning = working.learned(policy)
+            size = _resized(working, sized(replace(rows, texts=cleaning.letters)), cleaning, room)
         require_share(cleaning)
-        shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), part))
+        shards = working.route(cleaning, Draw(key), number_of_shards(working, cleaning, Draw(key), size))
         decimals = tuple(name for name, whole in cleaning.whole.items() if not whole)
         asked = Asked(of_parts(policy, cleaning), key, format, allow_test, public_stage.folder, decimals)
         done = [*published_blocks(working, asked, shards, attacks).values()]
@@ -218,6 +233,15 @@ def publish_in_parts(
             public_stage.show(undo, replace=False, mode=0o755)
             undo.pop_all()
     return published
+
+
+def _resized(working: LocalEngine, sizes: Sizes, cleaning: Cleaning, memory: int | None) -> int:
+    """Take the sizes in which to go on, now that all texts are known; the rows of a part."""
+    working.resize(sizes)
+    if memory is not None:
+        workers = f"{sizes.workers:,} worker{'s' * (sizes.workers > 1)}" if sizes.workers else "this process alone"
+        cleaning.notes.append(f"Within {memory / MIB:,.0f} MiB: {workers}, parts of about {sizes.part:,} rows.")
+    return sizes.part
 
 
 def _spill_of(target: Path) -> Path:
