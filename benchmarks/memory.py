@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.run import HERE, LARGE, RUNS, make_table, policy, resident_mib
-from pluralis.cli.main import ALLOCATOR
+from pluralis.engines.process_pool import ALLOCATOR
 
 PAGE = HERE.parent / "docs" / "memory.md"
 MOST = {300_000: 4.0, 1_000_000: 3.0}

@@ -7,12 +7,15 @@ and every 50 ms what they hold together. The copy is made before and after, and 
 
 *Resident* is the sum over all processes of what each has in memory, so that code and files that they share count once
 for each. *Proportional* divides what is shared among those who share it (PSS of Linux). *Spill* is the most that lay on
-disk beside the release while it was made. Results go to `benchmarks/scale.csv`, `docs/scale.md` and `docs/scale.svg`.
+disk beside the release while it was made. Results go to `benchmarks/scale.csv`; a run of some methods and sizes keeps
+those of others. The table and the picture of `docs/scale.md` are made of them: `--page` does only that.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import datetime
 import json
 import os
 import shutil
@@ -27,7 +30,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-WORK = HERE / "work"
+WORK, RESULTS, PAGE = HERE / "work", HERE / "scale.csv", HERE.parent / "docs" / "scale.md"
+BEGIN, END = "<!-- measured: python -m benchmarks.scale -->", "<!-- end of what was measured -->"
+TEXTS = ("method", "options", "date")
 CHUNK, FILE = 1_000_000, 5_000_000  # rows that are drawn together, and rows of a file
 EVERY = 0.05  # seconds between looks at the processes
 SLOWER = 20  # looks at the processes for each at the disk
@@ -225,25 +230,113 @@ def measure(method: str, rows: int, options: list[str]) -> dict[str, Any]:
     shutil.rmtree(place)
     wall, cpu = min(copy.wall for copy in copies), min(copy.cpu for copy in copies)
     return {
-        "method": method, "rows": rows, "table_mib": size, "wall": published.wall, "cpu": published.cpu,
+        "method": method, "rows": rows, "options": " ".join(options), "date": datetime.date.today().isoformat(),
+        "load": os.getloadavg()[2], "table_mib": size, "wall": published.wall, "cpu": published.cpu,
         "resident": published.resident, "proportional": published.proportional, "processes": published.processes,
         "spill": published.spill, "copy_wall": wall, "copy_cpu": cpu, "audit_wall": audited.wall,
         "audit_cpu": audited.cpu, "audit_resident": audited.resident,
     }  # fmt: skip
 
 
+# the page -------------------------------------------------------------------------------------------------------------
+
+
+def kept(new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """New results, and those of earlier runs that were not made again."""
+    old = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            old = [{k: v if k in TEXTS else float(v) for k, v in row.items()} for row in csv.DictReader(file)]
+    again = {(row["method"], row["rows"], row["options"]) for row in new}
+    every = [*(row for row in old if (row["method"], row["rows"], row["options"]) not in again), *new]
+    return sorted(every, key=lambda row: (list(METHODS).index(str(row["method"])), row["rows"], row["options"]))
+
+
+def table_of(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| method | rows | options | files, MiB | publish, s | CPU, s | copy, s | CPU, s | ratio, wall | ratio, CPU "
+        "| proportional, MiB | resident, MiB | processes | spill, MiB | audit, s | CPU, s | MiB | load |",
+        "|---|---:|---|" + "---:|" * 15,
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row['method']} | {row['rows']:,.0f} | {row['options'] or 'none'} | {row['table_mib']:,.0f} "
+            f"| {row['wall']:,.1f} | {row['cpu']:,.1f} | {row['copy_wall']:,.1f} | {row['copy_cpu']:,.1f} "
+            f"| {row['wall'] / row['copy_wall']:.1f} | {row['cpu'] / row['copy_cpu']:.1f} | {row['proportional']:,.0f} "
+            f"| {row['resident']:,.0f} | {row['processes']:.0f} | {row['spill']:,.0f} | {row['audit_wall']:,.1f} "
+            f"| {row['audit_cpu']:,.1f} | {row['audit_resident']:,.0f} | {row['load']:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def picture(rows: list[dict[str, Any]]) -> str:
+    """Most memory of all processes over rows, and over the size of the files; who is seen with default options."""
+    from pluralis.report.charts import tag
+    from pluralis.report.drawing import DIM, GRID, PAPER, SANS, color_of, loss_axis, px, shape, text
+
+    shown = [row for row in rows if not row["options"]]
+    high = loss_axis([row["resident"] / 1024 for row in shown], log=False)
+    marks = []
+    for left, key, title in ((70, "rows", "rows, millions"), (470, "table_mib", "Parquet files, MiB")):
+        scale = 1e6 if key == "rows" else 1.0
+        wide = loss_axis([row[key] / scale for row in shown], log=True)
+        across = lambda value, left=left, wide=wide: left + 320 * wide.place(value)  # noqa: E731
+        up = lambda value: 330 - 250 * high.place(value)  # noqa: E731
+        for tick in high.ticks:
+            marks.append(tag("line", x1=left, x2=left + 320, y1=px(up(tick)), y2=px(up(tick)), stroke=GRID))
+            marks.append(text(left - 8, up(tick) + 4, f"{tick:g}", 12, fill=DIM, anchor="end"))
+        marks += [text(across(tick), 350, f"{tick:g}", 12, fill=DIM, anchor="middle") for tick in wide.ticks]
+        marks.append(text(left + 160, 374, title, 13, fill=DIM, anchor="middle"))
+        for i, name in enumerate(METHODS):
+            for kind in ("resident", "proportional"):
+                points = [(across(row[key] / scale), up(row[kind] / 1024)) for row in shown if row["method"] == name]
+                path = " ".join(f"{px(x)},{px(y)}" for x, y in points)
+                dashes = "4 4" if kind == "resident" else None
+                marks.append(tag("polyline", points=path, fill="none", stroke=color_of(i), stroke_width=1.5,
+                                 stroke_dasharray=dashes))  # fmt: skip
+                marks += [shape(i, x, y, 5, filled=kind == "proportional") for x, y in points]
+    for i, name in enumerate(METHODS):
+        marks += [shape(i, 76 + 150 * i, 48, 5, filled=True), text(86 + 150 * i, 52, name, 13)]
+    title = "Most memory of all processes together, GiB: shared code once (filled), in each process (open)"
+    marks.append(text(20, 24, title, 15, weight="bold"))
+    size = {"width": 840, "height": 390, "viewBox": "0 0 840 390", "font_family": SANS}
+    paper = tag("rect", width=840, height=390, fill=PAPER)
+    return tag("svg", paper, *marks, xmlns="http://www.w3.org/2000/svg", **size) + "\n"
+
+
+def write_page(rows: list[dict[str, Any]]) -> None:
+    """The table and the picture of docs/scale.md."""
+    from pluralis.report.drawing import png
+
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{table_of(rows)}\n{END}{after}", encoding="utf-8")
+    if all(row["options"] for row in rows):
+        return
+    drawn = picture(rows)
+    PAGE.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+    (WORK / "scale.png").write_bytes(png(drawn))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--only", nargs="+", choices=METHODS, default=[*METHODS])
-    parser.add_argument("--table-only", action="store_true", help="write the tables and end")
+    parser.add_argument("--page", action="store_true", help="measure nothing; make table and picture of what is known")
     parser.add_argument("rest", nargs="*", metavar="OPTION", help="more options of publish, after --")
     asked = parser.parse_args()
-    for rows in asked.rows:
+    WORK.mkdir(exist_ok=True)
+    for rows in () if asked.page else asked.rows:
         write_table(WORK / f"people_{rows}", rows)
-        for method in () if asked.table_only else asked.only:
+        for method in asked.only:
             row = measure(method, rows, asked.rest)
             print(json.dumps({k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+            every = kept([row])
+            with RESULTS.open("w", newline="") as file:
+                writer = csv.DictWriter(file, fieldnames=list(row))
+                writer.writeheader()
+                writer.writerows({k: round(v, 2) if isinstance(v, float) else v for k, v in r.items()} for r in every)
+    write_page(kept([]))
 
 
 if __name__ == "__main__":

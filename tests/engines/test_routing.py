@@ -14,6 +14,7 @@ import pluralis as pls
 from pluralis.engines.base import Block
 from pluralis.engines.local import LocalEngine
 from pluralis.engines.routing import Cleaning, Facts, ShardWords, cleaning_of
+from pluralis.engines.sizes import Sizes
 from pluralis.errors import InputError
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw
@@ -89,17 +90,15 @@ def test_another_key_gives_other_shards() -> None:
     assert not (words(table, BY_QUASI) == other).any()
 
 
-def test_every_row_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_row_is_written_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     table = pl.DataFrame(
         {"age": rng.integers(0, 99, 5_000), "zip": rng.integers(0, 50, 5_000).astype(str),
          "ward": rng.choice(["x", "y"], 5_000), "ill": rng.choice(["flu", "hiv"], 5_000), "more": 1}
     )  # fmt: skip
     table.write_parquet(tmp_path / "table.parquet", row_group_size=700)
-    monkeypatch.setattr("pluralis.engines.routing.CHUNK", 999)
-    monkeypatch.setattr("pluralis.engines.routing.PIECE", 2_000)
     source = ParquetFile(tmp_path / "table.parquet", whole=False)
-    engine = LocalEngine(source, tmp_path, None)
+    engine = LocalEngine(source, tmp_path, Sizes(part=700, workers=0, chunk=999, piece=2_000), None)
     cleaning = engine.learned(BY_QUASI)
     rows = engine.route(cleaning, DRAW, 7)
     assert sorted(rows) == list(range(7))

@@ -78,8 +78,8 @@ def test_order_of_rows_files_chunks_and_workers_change_no_byte(
 ) -> None:
     table, policy = people(), policy_of(method)
     published(table, policy, tmp_path / "one")
-    monkeypatch.setattr("pluralis.engines.routing.CHUNK", 97)
-    monkeypatch.setattr("pluralis.engines.routing.PIECE", 300)
+    monkeypatch.setattr("pluralis.engines.sizes.CHUNK", 97)
+    monkeypatch.setattr("pluralis.engines.sizes.PIECE", 300)
     written_in_files(table, tmp_path / "files")
     published(tmp_path / "files", policy, tmp_path / "two", workers=2)
     assert digests(tmp_path / "one") == digests(tmp_path / "two")
@@ -157,6 +157,10 @@ def test_a_worker_that_dies_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OutputError, match="A worker ended while it published a part"):
         published(people(), policy_of("anatomy"), tmp_path / "release", workers=1)
     assert list(tmp_path.iterdir()) == []
+    people().write_parquet(tmp_path / "people.parquet")
+    with pytest.raises(OutputError, match="A worker ended while it learned the values"):
+        published(tmp_path / "people.parquet", policy_of("anatomy"), tmp_path / "release", workers=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]
 
 
 def test_a_second_release_under_one_key_is_refused(release: Path, tmp_path: Path) -> None:

@@ -100,8 +100,8 @@ def test_order_of_rows_files_chunks_and_workers_change_no_byte(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published(patients(), policy(method), tmp_path / "one")
-    monkeypatch.setattr("pluralis.engines.routing.CHUNK", 97)
-    monkeypatch.setattr("pluralis.engines.routing.PIECE", 300)
+    monkeypatch.setattr("pluralis.engines.sizes.CHUNK", 97)
+    monkeypatch.setattr("pluralis.engines.sizes.PIECE", 300)
     published(written_in_files(patients(), tmp_path / "files"), policy(method), tmp_path / "two", workers=2)
     assert digests(tmp_path / "one") == digests(tmp_path / "two")
 

@@ -289,7 +289,7 @@ def test_order_of_rows_files_chunks_and_workers_change_no_byte(
     quasi = {"age": {"type": "number"}, "cost": {"type": "number", "bins": {"quantiles": 5}}}
     asked = policy({"rare": {"below": 7}, "if_missing": "drop", "at_most": {"d1": "1/3"}}, method, quasi=quasi)
     published(table, asked, tmp_path / "one")
-    monkeypatch.setattr("pluralis.engines.routing.CHUNK", 97)
-    monkeypatch.setattr("pluralis.engines.routing.PIECE", 300)
+    monkeypatch.setattr("pluralis.engines.sizes.CHUNK", 97)
+    monkeypatch.setattr("pluralis.engines.sizes.PIECE", 300)
     published(written_in_files(table, tmp_path / "files"), asked, tmp_path / "two", workers=2)
     assert digests(tmp_path / "one") == digests(tmp_path / "two")

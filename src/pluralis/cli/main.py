@@ -32,10 +32,9 @@ from pluralis.cli.reproduce import reproduce
 from pluralis.cli.rules import rules
 from pluralis.display.escaping import complain, print_json, print_lines, printable
 from pluralis.display.words import folded
+from pluralis.engines.process_pool import ALLOCATOR
 from pluralis.errors import AuditFailed, Breached, PluralisError
 
-# Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
-ALLOCATOR = ("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
 DEBUG = "PLURALIS_DEBUG"
 COMMANDS: tuple[Callable[..., None], ...] = (  # in the order of --help
     demo, profile, init, check, rules, publish, compare, audit, measure, query, attack, reproduce, methods,

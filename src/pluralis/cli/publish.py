@@ -42,7 +42,17 @@ Attack = Annotated[
     bool | None,
     typer.Option("--attack/--no-attack", help="Whether to attack the release before it is shown; it is, if not given."),
 ]
-PartRows = Annotated[int | None, typer.Option(min=1, help="About how many rows a part of a release in parts has.")]
+PartRows = Annotated[
+    int | None,
+    typer.Option(min=1, help="About how many rows a part of a release in parts has; 250,000, or what fits in memory."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="What all processes together stay within, such as 4GiB: a release in parts, in sizes that fit.",
+    ),
+]
 
 
 def publish(
@@ -59,6 +69,7 @@ def publish(
     attack: Attack = None,
     engine: Engine = None,
     part_rows: PartRows = None,
+    memory: Memory = None,
     spark: Spark = None,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
@@ -67,7 +78,7 @@ def publish(
     """Publish a table under a policy, if the audit of the staged files passes and no attack exceeds a promise."""
     from pluralis.policy.policy import Policy
     from pluralis.publishing.atomic_folders import check_target, require_writable
-    from pluralis.publishing.part_requirements import PART, engine_for
+    from pluralis.publishing.part_requirements import LARGE, engine_for
     from pluralis.publishing.parts import publish_in_parts
     from pluralis.publishing.pipeline import publish as publish_table
     from pluralis.publishing.republishing import key_for
@@ -80,19 +91,24 @@ def publish(
         rules = Policy.read(policy).override(method=method, options=_settings(set_ or []))
     except PolicyError as refusal:
         raise with_every_problem(refusal, table, policy, None, encoding, separator) from None
-    engine = engine or engine_for(table)
-    if engine != "memory":
+    chosen = engine or ("local" if memory is not None else engine_for(table))
+    if chosen != "memory":
         if replace:
             raise OutputError("A release in parts is not replaced: publish under another name, or --engine memory.")
         in_parts = partial(
-            publish_in_parts, table, rules, out, key=Key.test() if test_key else None, part=part_rows or PART,
-            engine=engine, spark=spark, format=format, attacks=attack is not False, allow_test=test_key,
+            publish_in_parts, table, rules, out, key=Key.test() if test_key else None, part=part_rows,
+            engine=chosen, spark=spark, memory=memory, format=format, attacks=attack is not False, allow_test=test_key,
             encoding=encoding, separator=separator,
         )  # fmt: skip
+        if engine is None and not as_json:
+            why = "to stay within --memory" if memory is not None else f"as it has {LARGE:,} rows or more"
+            terminal().say("[yellow]note[/] {}", f"The table is published in parts, {why} (--engine local).")
         show_parts(terminal(), _uninterrupted(in_parts), out, as_json=as_json)
         return
-    if part_rows is not None or spark is not None:
-        raise PolicyError("--part-rows and --spark are about a release in parts: say --engine local or --engine spark.")
+    if part_rows is not None or spark is not None or memory is not None:
+        raise PolicyError(
+            "--part-rows, --memory and --spark are about a release in parts: say --engine local or --engine spark."
+        )
     key = Key.test() if test_key else key_for(out)
 
     def in_memory() -> tuple[Publication, Verdict]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,22 +15,22 @@ import numpy as np
 import polars as pl
 
 from pluralis.engines.base import Block, Result
-from pluralis.engines.process_pool import Died, Workers, how_many
+from pluralis.engines.process_pool import Died, Workers
 from pluralis.engines.routing import (
     Cleaning,
     Facts,
+    Reading,
     Router,
     Run,
     Sketch,
     Source,
     all_facts,
-    chunks_of,
     cleaning_of,
     facts_of,
     in_texts,
-    pieces_of,
     written_run,
 )
+from pluralis.engines.sizes import Sizes
 from pluralis.errors import OutputError
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
@@ -38,14 +39,14 @@ from pluralis.table.parquet_files import ParquetFile, Piece
 
 LONGEST = 24 * 3600.0  # seconds that a task may take
 TASK = "pluralis.engines.local:work"
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
-def local_engine(source: Source, folder: Path, workers: int | None) -> Iterator[LocalEngine]:
+def local_engine(source: Source, folder: Path, sizes: Sizes) -> Iterator[LocalEngine]:
     """The engine for a table, with so many workers, which end with it; 0 for none beside this process."""
-    number = how_many(len(pieces_of(source)), 0) if workers is None else workers
-    with Workers(number) as pool:
-        yield LocalEngine(source, folder, pool if number else None)
+    with Workers(sizes.workers) as pool:
+        yield LocalEngine(source, folder, sizes, pool if sizes.workers else None)
 
 
 @dataclass
@@ -54,17 +55,28 @@ class LocalEngine:
 
     source: Source
     folder: Path
+    sizes: Sizes
     pool: Workers | None
     _runs: list[Run] = field(init=False, default_factory=list)
     _dictionaries: dict[str, pl.Series] = field(init=False, default_factory=dict)
 
+    @property
+    def _pieces(self) -> list[Piece]:
+        return Reading(self.source, self.sizes.chunk).pieces(self.sizes.piece)
+
+    def resize(self, sizes: Sizes) -> None:
+        """Go on in other sizes, with fewer workers."""
+        self.sizes = sizes
+        if self.pool is not None:
+            self.pool.keep(sizes.workers)
+
     def learned(self, policy: Policy) -> Cleaning:
         with stage("learning the values") as done:
-            facts = self._of_pieces(learn, policy, pieces_of(self.source), "learned the values", done)
+            facts = self._of_pieces(learn, policy, self._pieces, "learned the values", done)
             return cleaning_of(all_facts(own for _, own in facts), policy)
 
     def different(self, cleaning: Cleaning, draw: Draw, enough: int) -> int:
-        router, pieces, seen = Router.of_all(cleaning, draw), pieces_of(self.source), Sketch.of_none()
+        router, pieces, seen = Router.of_all(cleaning, draw), self._pieces, Sketch.of_none()
         at_once = self.pool.number if self.pool else 1
         with stage("counting who differs") as done:
             while pieces and seen.different < enough:
@@ -77,7 +89,7 @@ class LocalEngine:
         self._dictionaries = cleaning.dictionaries
         how = Router.of_all(cleaning, draw), shards, self.folder
         with stage(f"routing rows to {shards:,} shards") as done:
-            runs = dict(self._of_pieces(route, how, pieces_of(self.source), "routed rows", done))
+            runs = dict(self._of_pieces(route, how, self._pieces, "routed rows", done))
         self._runs = [runs[i] for i in sorted(runs)]
         rows = np.sum([np.diff(run.starts) for run in self._runs], axis=0)
         return {shard: int(rows[shard]) for shard in np.flatnonzero(rows).tolist()}
@@ -98,7 +110,9 @@ class LocalEngine:
         """What a call gives for each piece; a table in memory stays in this process."""
         pool = self.pool if isinstance(self.source, ParquetFile) else None
         seen, every = 0, sum(piece.rows for piece in pieces)
-        for i, result in self._done(call, (self.source, shared), list(enumerate(pieces)), pool, what):
+        for i, result in self._done(
+            call, (Reading(self.source, self.sizes.chunk), shared), list(enumerate(pieces)), pool, what
+        ):
             seen += pieces[i].rows
             done(seen / every)
             yield i, result
@@ -136,24 +150,29 @@ def _unpacked(shared: bytes) -> tuple[Callable[[Any, Any], Any], Any]:
     return call, more
 
 
-def learn(shared: tuple[Source, Policy], task: tuple[int, Piece]) -> Facts:
+def learn(shared: tuple[Reading, Policy], task: tuple[int, Piece]) -> Facts:
     """What is known of the rows of a piece."""
-    source, policy = shared
-    return facts_of(source, task[1], policy)
+    reading, policy = shared
+    return facts_of(reading, task[1], policy)
 
 
-def sketch(shared: tuple[Source, Router], task: tuple[int, Piece]) -> Sketch:
+def sketch(shared: tuple[Reading, Router], task: tuple[int, Piece]) -> Sketch:
     """What the words of a piece tell of how many differ."""
-    source, router = shared
-    chunks = chunks_of(source, task[1], router.cleaning.columns)
+    reading, router = shared
+    chunks = reading.chunks(task[1], router.cleaning.columns)
     return reduce(Sketch.and_of, (router.sketch(chunk) for chunk in chunks))
 
 
-def route(shared: tuple[Source, tuple[Router, int, Path]], task: tuple[int, Piece]) -> Run:
+def route(shared: tuple[Reading, tuple[Router, int, Path]], task: tuple[int, Piece]) -> Run:
     """The clean rows of a piece in a file, in the order of their shards."""
-    source, (router, shards, folder) = shared
+    reading, (router, shards, folder) = shared
     number, piece = task
-    return written_run(source, piece, router, shards, folder / f"rows-{number:06}.arrow")
+    try:
+        return written_run(reading, piece, router, shards, folder / f"rows-{number:06}.arrow")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        full = getattr(error, "errno", None) in FULL or "No space left" in str(error)
+        reason = "the disk is full" if full else str(error)
+        raise OutputError(f"The rows of this table could not be kept beside the release: {reason}.") from error
 
 
 def publish(

@@ -26,9 +26,8 @@ from pluralis.errors import PluralisError
 BASE = 400 << 20  # bytes that a worker holds without a table
 ROOM = 0.8  # the share of free memory to use
 ONE_CORE = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# the allocators of Polars and of C: what is freed goes back to the system at once, so that what a worker holds is what
-# its task needs
-FREES_SOON = {"_RJEM_MALLOC_CONF": "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0"}
+# Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
+ALLOCATOR = ("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pluralis.engines.process_pool import serve; serve()"
 )
@@ -52,7 +51,7 @@ class _Failed(NamedTuple):
 def how_many(tasks: int, table: int) -> int:
     """How many workers there is room for, each of which holds a table of so many bytes, and at least one."""
     need = BASE + 4 * table
-    return max(1, min(tasks, _cores(), int(ROOM * free_memory() // need)))
+    return max(1, min(tasks, cores(), int(ROOM * free_memory() // need)))
 
 
 def free_memory() -> int:
@@ -71,7 +70,8 @@ def _available() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2  # not Linux: half of what there is
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -89,7 +89,6 @@ class Workers:
     """So many processes, which are started when they are needed and stay for further tasks until the end."""
 
     def __init__(self, number: int) -> None:
-        self.number = number
         self._idle: list[subprocess.Popen[bytes] | None] = [None] * number
 
     def __enter__(self) -> Workers:
@@ -99,6 +98,18 @@ class Workers:
         for worker in self._idle:
             if worker is not None:
                 _end(worker)
+
+    def keep(self, number: int) -> None:
+        """End all but so many."""
+        for worker in self._idle[number:]:
+            if worker is not None:
+                _end(worker)
+        del self._idle[number:]
+
+    @property
+    def number(self) -> int:
+        """How many there are at most."""
+        return len(self._idle)
 
     def share_out(self, function: str, shared: bytes, tasks: Sequence[Any], limit: float) -> Iterator[tuple[int, Any]]:
         """The number of each task and what `function(shared, task)` gave, as they are done; a worker that died is Died.
@@ -208,7 +219,7 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    env = {**os.environ, **dict.fromkeys(ONE_CORE, "1"), **FREES_SOON}
+    env = {**os.environ, **dict.fromkeys(ONE_CORE, "1"), **dict([ALLOCATOR])}
     command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 

@@ -9,7 +9,7 @@ Theorem: the shard of a row is a function of its quasi-identifiers, or of its pe
 and the number of shards: never of a sensitive value, of the order of rows, of how they are read, or of who does it. So
 which shard a row is in tells nothing that its quasi-identifiers do not.
 
-Memory is that of CHUNK rows as they are read, of a piece as codes, and of the different values of columns that are not
+Memory is that of some rows as they are read, of a piece as codes, and of the different values of columns that are not
 numbers.
 """
 
@@ -41,8 +41,6 @@ from pluralis.table.spelling import cores
 from pluralis.table.whole_table import WholeTable
 from pluralis.threads import in_threads
 
-CHUNK = 1 << 17  # rows that are read at a time
-PIECE = 1 << 20  # rows that are learned of, or routed, as one task
 SKETCH = 1 << 16  # words that are kept to say how many differ
 MISSING = np.uint64(2**64 - 1)
 
@@ -51,21 +49,28 @@ Shard = npt.NDArray[np.int64]
 Source = pl.DataFrame | ParquetFile
 
 
-def pieces_of(source: Source) -> list[Piece]:
-    """A table in runs of at most PIECE rows."""
-    if isinstance(source, ParquetFile):
-        return source.pieces(PIECE)
-    return [Piece(0, first, min(PIECE, source.height - first)) for first in range(0, source.height, PIECE)]
+@dataclass(frozen=True)
+class Reading:
+    """A table, and how many rows of it are read at a time."""
 
+    source: Source
+    chunk: int
 
-def chunks_of(source: Source, piece: Piece, names: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Some columns of a piece of a table, CHUNK rows at a time."""
-    if isinstance(source, ParquetFile):
-        yield from source.chunks(piece, list(names), CHUNK)
-        return
-    end = piece.first + piece.rows
-    for first in range(piece.first, end, CHUNK):
-        yield source.slice(first, min(CHUNK, end - first)).select(names)
+    def pieces(self, rows: int) -> list[Piece]:
+        """The table in runs of at most so many rows."""
+        if isinstance(self.source, ParquetFile):
+            return self.source.pieces(rows)
+        height = self.source.height
+        return [Piece(0, first, min(rows, height - first)) for first in range(0, height, rows)]
+
+    def chunks(self, piece: Piece, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Some columns of a piece, so many rows at a time as are read."""
+        if isinstance(self.source, ParquetFile):
+            yield from self.source.chunks(piece, list(names), self.chunk)
+            return
+        end = piece.first + piece.rows
+        for first in range(piece.first, end, self.chunk):
+            yield self.source.slice(first, min(self.chunk, end - first)).select(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +116,14 @@ class Cleaning:
         """What a part of the table is told of it."""
         decimals = frozenset(name for name, whole in self.whole.items() if not whole)
         return WholeTable(decimals, self.decided.joined, self.decided.trees)
+
+    @property
+    def letters(self) -> int:
+        """Bytes of the different texts of all columns."""
+        return sum(
+            int(spelling.codes["raw"].cast(pl.String).str.len_bytes().sum() or 0) + 16 * spelling.codes.height
+            for spelling in self.spellings.values()
+        )
 
     @property
     def columns(self) -> list[str]:
@@ -181,9 +194,9 @@ def _numbers_and_texts(policy: Policy) -> tuple[list[str], list[str]]:
     return numbers, [name for name in names if name not in numbers]
 
 
-def facts_of(source: Source, piece: Piece, policy: Policy) -> Facts:
+def facts_of(reading: Reading, piece: Piece, policy: Policy) -> Facts:
     """What is known of the rows of a piece."""
-    return all_facts(Facts.of_rows(chunk, policy) for chunk in chunks_of(source, piece, published_columns(policy)))
+    return all_facts(Facts.of_rows(chunk, policy) for chunk in reading.chunks(piece, published_columns(policy)))
 
 
 def all_facts(some: Iterable[Facts]) -> Facts:
@@ -368,9 +381,9 @@ class Run(NamedTuple):
         return pl.scan_ipc(self.path).slice(begin, end - begin).collect()
 
 
-def written_run(source: Source, piece: Piece, router: Router, shards: int, path: Path) -> Run:
+def written_run(reading: Reading, piece: Piece, router: Router, shards: int, path: Path) -> Run:
     """The clean rows of a piece in the order of their shards, in a new file."""
-    routed = [router.route(chunk, shards) for chunk in chunks_of(source, piece, router.cleaning.columns)]
+    routed = [router.route(chunk, shards) for chunk in reading.chunks(piece, router.cleaning.columns)]
     rows = pl.concat([own for own, _ in routed])
     shard = np.concatenate([own for _, own in routed])
     del routed

@@ -18,7 +18,8 @@ import polars as pl
 
 from pluralis import __version__
 from pluralis.engines.base import Block
-from pluralis.engines.routing import CHUNK, Cleaning, Facts, Router, Sketch, all_facts, by_shard, in_texts
+from pluralis.engines.routing import Cleaning, Facts, Router, Sketch, all_facts, by_shard, in_texts
+from pluralis.engines.sizes import CHUNK
 from pluralis.errors import InputError, OutputError, PluralisError
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw

@@ -9,7 +9,8 @@ from typing import Literal
 import polars as pl
 
 from pluralis.engines.base import Engine
-from pluralis.engines.routing import Cleaning
+from pluralis.engines.routing import Cleaning, Source
+from pluralis.engines.sizes import LEAST, Rows
 from pluralis.errors import Infeasible, InputError, PolicyError
 from pluralis.grouping.eligibility import above_its_bound
 from pluralis.method import AUTO, method_for
@@ -19,9 +20,8 @@ from pluralis.release.parts import MOST_PARTS
 from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.sources import names_files, open_table, table_files
 
-PART = 250_000  # rows of a part, about
-LEAST = 10_000  # rows of a part at least; a test key may have less
 LEAST_DIFFERENT = 5_000  # different quasi-identifiers, or people, for each shard
+SEEN = 10_000  # rows that tell how large rows are
 LARGE = 5_000_000  # rows of Parquet from which a table is published in parts, unless whoever publishes says otherwise
 
 
@@ -34,8 +34,9 @@ def engine_for(table: object) -> Literal["memory", "local"]:
     return "memory"
 
 
-def require_sizes(part: int, workers: int | None, key: Key | None) -> None:
+def require_sizes(part: int | None, workers: int | None, key: Key | None) -> None:
     """Refuse parts that are so small that they tell of single people where they are joined, and impossible numbers."""
+    part = LEAST if part is None else part
     if part < 1 or (workers or 0) < 0:
         raise InputError(f"There are no parts of {part:,} rows, or no {workers} workers. Take more.")
     if part < LEAST and not (key is not None and key.is_test):
@@ -140,3 +141,16 @@ def read_as_whole(policy: Policy, cleaning: Cleaning) -> Policy:
     for name, breaks in cleaning.decided.breaks.items():
         kept[name] = kept[name].model_copy(update={"bins": None, "breaks": breaks})
     return policy.model_copy(update={"attributes": kept})
+
+
+def rows_of(source: Source, policy: Policy) -> Rows:
+    """What rows of a table take, by the first of them."""
+    names = [name for name in source.columns if name in {*policy.needed, *policy.columns}]
+    held = 0
+    if isinstance(source, ParquetFile):
+        first = next(source.chunks(source.pieces(SEEN)[0], names, SEEN))
+    else:
+        first, held = source.select(names).head(SEEN), int(source.estimated_size())
+    texts = first.select(pl.selectors.string() | pl.selectors.categorical() | pl.selectors.enum()).cast(pl.String)
+    letters = sum(int(column.str.len_bytes().sum() or 0) for column in texts) / max(1, first.height)
+    return Rows(letters + 16 * texts.width + 8 * (first.width - texts.width), first.width, held=held)

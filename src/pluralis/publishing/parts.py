@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,10 +26,11 @@ from pluralis.auditing import Verdict, audit
 from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
 from pluralis.engines.base import Engine
-from pluralis.engines.local import local_engine
+from pluralis.engines.local import LocalEngine, local_engine
 from pluralis.engines.routing import Cleaning
+from pluralis.engines.sizes import MIB, PART, Sizes, bytes_of, sizes_for
 from pluralis.engines.spark import SparkEngine, session
-from pluralis.errors import AuditFailed, Infeasible, OutputError
+from pluralis.errors import AuditFailed, Infeasible, InputError, OutputError
 from pluralis.metrics import Loss
 from pluralis.metrics.parts import loss_of_parts
 from pluralis.policy.policy import Policy, as_policy
@@ -37,7 +38,6 @@ from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target
 from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
 from pluralis.publishing.part_method import require_choice, with_method
 from pluralis.publishing.part_requirements import (
-    PART,
     number_of_shards,
     of_parts,
     opened,
@@ -45,6 +45,7 @@ from pluralis.publishing.part_requirements import (
     require_apart,
     require_share,
     require_sizes,
+    rows_of,
 )
 from pluralis.publishing.part_shards import FILE as PART_SHARDS
 from pluralis.publishing.part_shards import PartShards
@@ -118,10 +119,11 @@ def publish_in_parts(
     folder: str | Path,
     *,
     key: Key | None = None,
-    part: int = PART,
+    part: int | None = None,
     engine: Literal["local", "spark"] = "local",
     spark: str | None = None,
     workers: int | None = None,
+    memory: int | str | None = None,
     format: Format = "parquet",
     attacks: bool = True,
     allow_test: bool = False,
@@ -140,8 +142,8 @@ def publish_in_parts(
         Where the release goes; what is the publisher's alone goes to `folder.private`.
     key : Key, optional
         A new one, if it is not given.
-    part : int
-        About how many rows a part has.
+    part : int, optional
+        About how many rows a part has; if not given, 250,000, or as many as the memory allows.
     engine : {"local", "spark"}
         On this machine, with files beside the release; or on Spark, where every worker sees table and folder.
     spark : str, optional
@@ -149,6 +151,9 @@ def publish_in_parts(
     workers : int, optional
         Processes of the local engine; 0 works in this one. If not given, as many as there are cores and free memory
         for.
+    memory : int or str, optional
+        Bytes, or a size such as ``"4GiB"``, that all processes together should stay within. It decides on workers and
+        on the rows of a part where those are not given, and so on the release; the code of libraries counts once.
     format : {"parquet", "csv"}
         Of the published tables.
     attacks : bool
@@ -168,7 +173,7 @@ def publish_in_parts(
     Infeasible
         If the policy cannot be met, with what would work.
     InputError
-        If the table cannot be read, or parts or workers cannot be so many.
+        If the table cannot be read, if parts or workers cannot be so many, or if the memory is too small.
     PolicyError
         If it asks for what takes all rows at once.
     AuditFailed, Breached
@@ -195,6 +200,9 @@ def publish_in_parts(
     target = Path(folder).absolute()
     _require_free(target)
     require_sizes(part, workers, key)
+    room = None if memory is None else bytes_of(memory)
+    if room is not None and engine == "spark":
+        raise InputError("memory is about this machine. Give Spark's workers theirs with its own settings.")
     if key is not None and key.made:
         raise OutputError("Something was published under this key already. Publish the parts under a new one.")
     key = key or Key.new()
@@ -205,18 +213,23 @@ def publish_in_parts(
         if engine == "spark":
             files = parquet_of(table, policy)
             working = SparkEngine(end.enter_context(session(spark)), files)
+            cleaning = working.learned(policy)
+            size = part or PART
         else:
             source = opened(table, policy, encoding, separator)
-            working = end.enter_context(local_engine(source, spilled.folder, workers))
-        cleaning = working.learned(policy)
+            sized = partial(sizes_for, memory=room, part=part, workers=workers, attacks=attacks)
+            rows = rows_of(source, policy)
+            working = end.enter_context(local_engine(source, spilled.folder, sized(rows)))
+            cleaning = working.learned(policy)
+            size = _resized(working, sized(replace(rows, texts=cleaning.letters)), cleaning, room)
         require_share(cleaning)
-        shards = number_of_shards(working, cleaning, Draw(key), part)
-        rows = working.route(cleaning, Draw(key), shards)
-        taken = of_parts(with_method(working, cleaning, rows), cleaning)
+        shards = number_of_shards(working, cleaning, Draw(key), size)
+        of_shards = working.route(cleaning, Draw(key), shards)
+        taken = of_parts(with_method(working, cleaning, of_shards), cleaning)
         asked = Asked(taken, key, format, allow_test, spilled.folder, cleaning.of_whole)
-        asked, more = with_tables(working, asked, rows)
+        asked, more = with_tables(working, asked, of_shards)
         cleaning.notes.extend(more)
-        blocks = published_blocks(working, asked, rows, attacks)
+        blocks = published_blocks(working, asked, of_shards, attacks)
         done = [*blocks.values()]
         parts, published, described = _manifest(public_stage, spilled.folder, done, cleaning)
         if parts_of(public_stage.folder) != parts:
@@ -231,6 +244,15 @@ def publish_in_parts(
             public_stage.show(undo, replace=False, mode=0o755)
             undo.pop_all()
     return published
+
+
+def _resized(working: LocalEngine, sizes: Sizes, cleaning: Cleaning, memory: int | None) -> int:
+    """Take the sizes in which to go on, now that all texts are known; the rows of a part."""
+    working.resize(sizes)
+    if memory is not None:
+        workers = f"{sizes.workers:,} worker{'s' * (sizes.workers > 1)}" if sizes.workers else "this process alone"
+        cleaning.notes.append(f"Within {memory / MIB:,.0f} MiB: {workers}, parts of about {sizes.part:,} rows.")
+    return sizes.part
 
 
 def _spill_of(target: Path) -> Path:

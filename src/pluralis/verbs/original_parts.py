@@ -19,11 +19,12 @@ import polars as pl
 
 from pluralis.engines.base import Block
 from pluralis.engines.local import LocalEngine, local_engine
+from pluralis.engines.sizes import sizes_for
 from pluralis.errors import InputError, ReleaseError
 from pluralis.policy.policy import Policy
 from pluralis.progress import stage
 from pluralis.publishing.atomic_folders import SPILL, staging
-from pluralis.publishing.part_requirements import opened
+from pluralis.publishing.part_requirements import opened, rows_of
 from pluralis.publishing.part_shards import FILE as PART_SHARDS
 from pluralis.publishing.part_shards import PartShards
 from pluralis.publishing.republishing import private_of
@@ -94,10 +95,12 @@ def original_parts(
     stated, rows = parts.manifest, opened(original, policy, encoding, separator)
     if as_many:
         require_rows(rows.height, stated.rows, stated.suppressed)
+    part = max(info.rows + info.suppressed for info in stated.parts)
     workers = 0 if stated.rows < MANY else None
+    sizes = sizes_for(rows_of(rows, policy), memory=None, part=part, workers=workers, attacks=False)
     with (
         staging(own.with_name(folder.absolute().name + SPILL)) as (spilled,),
-        local_engine(rows, spilled.folder, workers) as engine,
+        local_engine(rows, spilled.folder, sizes) as engine,
     ):
         of_shards = engine.route(engine.learned(policy), Draw(key), shards.shards)
         routed = OriginalParts(stated, engine, tuple(shards.blocks(of_shards)))
