@@ -95,7 +95,6 @@ def publication_of(made: Built, asked: Policy, *, attacks: bool) -> Publication:
     """What was built for a policy as it was asked, attacked, and packed for saving."""
     release, attacked, exposed = made.release, None, tuple[Exposure, ...]()
     if attacks:
-        release = release.decoded()
         attacked, exposed = measured(release, made.original, made.person), exposures(release)
     manifest = release.manifest.model_copy(update={"breaks": _breaks(release, attacked, made.people)})
     known = Known.sampled(made.original, made.people, in_order=bool(made.key.made) or asked.republish is not None)
