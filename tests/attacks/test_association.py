@@ -6,12 +6,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
 from oracles import association as naive
 from pluralis.attacks import Options, Result, attack
-from pluralis.attacks.association import ATTACK, NOTHING_LEARNED, Pairs, learn
+from pluralis.attacks.association import ATTACK, NOTHING_LEARNED, learn
 from pluralis.datasets.hospital import hospital_discharges
 from pluralis.errors import Breached
 from pluralis.kernels.association import Side
@@ -233,14 +234,14 @@ def rows_of(
     ]  # type: ignore[misc]
 
 
-def pairs_of(rows: list[tuple[dict[str, float], dict[str, float]]]) -> Pairs:
+def pairs_of(rows: list[tuple[dict[str, float], dict[str, float]]]) -> tuple[Side, Side, npt.NDArray[np.float64]]:
     sides = []
     for which in range(2):
         ends = np.cumsum([len(row[which]) for row in rows])
         code = np.array([int(value[1:]) for row in rows for value in row[which]], np.int32)
         like = np.array([likely for row in rows for likely in row[which].values()])
         sides.append(Side(np.concatenate([[0], ends[:-1]]), ends, code, like))
-    return Pairs(sides[0], sides[1], np.ones(len(rows)), np.arange(len(rows)))
+    return sides[0], sides[1], np.ones(len(rows))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -250,7 +251,7 @@ def test_pairs_are_learnt_as_by_the_literal_steps(seed: int) -> None:
     rows = rows_of(rng, 30, values, 2)
     start = rng.dirichlet(np.ones(values)), rng.dirichlet(np.ones(values))
     steps = int(rng.integers(1, 12))
-    learned = learn(pairs_of(rows), *start, steps=steps)
+    learned = learn(*pairs_of(rows), *start, steps=steps)
     alone = {(f"a{i}", f"b{j}"): float(start[0][i] * start[1][j]) for i, j in product(range(values), repeat=2)}
     expected = naive.learned(rows, alone, steps)
     for i, j in product(range(values), repeat=2):

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
 from pluralis import Key, Policy, publish
 from pluralis.attacks.adversary.posterior import Posterior
-from pluralis.attacks.adversary.published_values import PublishedValues, published_values
+from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, published_values
 from pluralis.attacks.base import Options, Result
 from pluralis.attacks.definetti import ATTACK, learn
 from pluralis.release.release import Release
@@ -165,6 +166,13 @@ def _model(lines: np.ndarray, chance: list[dict[int, float]], values: int) -> li
     return logs
 
 
+def said(shares: RowShares, row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """The values that a row says, and how likely each is."""
+    line = shares.line_of[row]
+    span = np.arange(shares.begin[line], shares.end[line])
+    return shares.code[span], shares.share[span + shares.shift[line]]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_probabilities_are_those_of_all_ways_to_hand_out_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -183,12 +191,10 @@ def test_probabilities_are_those_of_all_ways_to_hand_out_values(seed: int) -> No
     }
     policy = Policy.from_dict({"version": 1, "attributes": attributes, "publish": {"method": "anatomy"}})
     (disease,) = published_values(publish(table, policy, key=Key(bytes([seed + 1] * 32)), attacks=False))
-    shares = learn(disease).shares
+    shares = learn(disease).of_rows(np.arange(disease.group_of.size))
     for row, expected in enumerate(naive(disease)):
-        span = slice(int(shares.begin[row]), int(shares.end[row]))
-        probabilities = {
-            str(disease.values[int(v)]): p for v, p in zip(shares.code[span], shares.share[span], strict=True)
-        }
+        codes, own = said(shares, row)
+        probabilities = {str(disease.values[int(code)]): share for code, share in zip(codes, own, strict=True)}
         assert probabilities == pytest.approx(expected, abs=1e-9)
 
 
@@ -200,12 +206,12 @@ def test_groups_of_many_rows_keep_their_sums() -> None:
     values = values.group_by("group", "disease").agg(pl.col("count").sum()).sort("group", "disease")
     merged = Release(release.manifest, {"quasi": one.sort("group"), "sensitive": values})
     (disease,) = published_values(merged)
-    shares = learn(disease).shares
+    shares = learn(disease).of_rows(np.arange(disease.group_of.size))
     totals = np.zeros((disease.starts.size - 1, disease.values.len()))
     for row, group in enumerate(disease.group_of):
-        span = slice(int(shares.begin[row]), int(shares.end[row]))
-        assert shares.share[span].sum() == pytest.approx(1)
-        np.add.at(totals[group], shares.code[span], shares.share[span])
+        codes, own = said(shares, row)
+        assert own.sum() == pytest.approx(1)
+        np.add.at(totals[group], codes, own)
     group = np.repeat(np.arange(disease.starts.size - 1), np.diff(disease.starts))
     assert totals[group, disease.code] == pytest.approx(disease.count, abs=0.05)
 

@@ -48,7 +48,7 @@ def test_as_defined(seed: int) -> None:
     group_of = rng.integers(0, 8, codes.size)
     places = rng.permutation(100)[:values].astype(np.float64)
     rows = pl.DataFrame({GROUP_ID: group_of, "x": codes.astype(np.int32), PEOPLE: np.ones(codes.size)})
-    skew = measured(GroupValues("group", ("x",), rows), "x", places)
+    skew = measured(lambda: [GroupValues("group", ("x",), rows)], "x", places)
     assert skew is not None
     groups = {g: codes[group_of == g].tolist() for g in set(group_of.tolist())}
     figures = (skew.ratio, skew.posterior, skew.distance, skew.moved, skew.narrow)

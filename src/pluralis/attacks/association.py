@@ -30,22 +30,29 @@ Exact       the step itself. Pairs are learned from at most PAIRS pairs of value
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import one_spelling, ranges, row_numbers, shared_codes
+from pluralis.attacks.adversary.candidate_rows import ranges, row_numbers, shared_codes
 from pluralis.attacks.adversary.knowledge import commonest_share, quasi_identifiers, row_bound
 from pluralis.attacks.adversary.posterior import CELLS, Guesses, Posterior, SomePosteriors, guess_likeliest
-from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, group_shares, published_values
+from pluralis.attacks.adversary.published_values import (
+    PublishedValues,
+    RowShares,
+    Saying,
+    group_shares,
+    published_values,
+)
 from pluralis.attacks.base import Attack, Options, Result, beyond_doubt, interval, score
 from pluralis.estimate import estimator_of
 from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.kernels.association import Side, learn_pairs, weigh_by_other, weigh_pairs
 from pluralis.release.release import Release
+from pluralis.table.dictionaries import decode_table
 
 STEPS = 200
 STABLE = 1e-5  # by which the log likelihood of a row grows in the last step
@@ -57,6 +64,7 @@ KNOWN = 20_000  # the same where one of them is known
 NOTHING_LEARNED = "how sensitive attributes go together tells no more"
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 Reals = npt.NDArray[np.float64]
 
 
@@ -102,22 +110,67 @@ class Likelihoods(NamedTuple):
 class OtherAttribute(NamedTuple):
     """What is told of another attribute of the rows of a table: row r is in line `line_of[r]`, -1 if nothing is."""
 
-    line_of: Ints
+    line_of: Codes
     starts: Ints
-    code: npt.NDArray[np.int32]
+    code: Codes
     like: Reals
 
 
-class Pairs(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Pairs:
     """The different lines that rows say of two attributes, how many rows say each, and which line is each row's.
 
-    Rows that say nothing of the other attribute are in line -1.
+    Line i is that of group `group[i]` and of line `beside[i]` of the other attribute. Rows that say nothing of that are
+    in line -1.
     """
 
-    one: Side
-    other: Side
-    rows: Reals
-    line_of: Ints
+    one: Likelihoods
+    other: OtherAttribute
+    group: Codes
+    beside: Codes
+    rows: Codes
+    line_of: Codes
+
+    @classmethod
+    def by_rows(cls, one: Likelihoods, other: OtherAttribute) -> Pairs:
+        width = other.starts.size + 1
+        packed = one.published.group_of.astype(np.int64)
+        packed *= width
+        packed += other.line_of
+        packed += 1
+        different, rows = np.unique(packed, return_counts=True)
+        group, line = np.divmod(different, width)
+        known = line > 0
+        number = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
+        line_of = number[np.searchsorted(different, packed)]
+        of_known = [some[known].astype(np.int32) for some in (group, line - 1, rows)]
+        return cls(one, other, of_known[0], of_known[1], of_known[2], line_of)
+
+    @property
+    def sizes(self) -> Ints:
+        """How many pairs of values each line says."""
+        of_groups, of_lines = np.diff(self.one.published.starts), np.diff(self.other.starts)
+        return np.asarray(of_groups[self.group] * of_lines[self.beside])
+
+    def sides(self, lines: npt.NDArray[np.integer]) -> tuple[Side, Side]:
+        """What some lines say of either attribute."""
+        (one, like), other = self.one, self.other
+        group, beside = self.group[lines], self.beside[lines]
+        return (
+            Side(one.starts[group], one.starts[group + 1], one.code, like),
+            Side(other.starts[beside], other.starts[beside + 1], other.code, other.like),
+        )
+
+    def learn(self, one: Reals, other: Reals, seed: int) -> Reals:
+        """[a, b]: how common pairs of values are, by all rows; `one` and `other` are how common each value is.
+
+        Where lines are more than can be learned from, by lines that are drawn at random.
+        """
+        lines, size = np.arange(self.group.size), self.sizes
+        if size.size > LINES or int(size.sum()) > PAIRS:
+            order = np.random.default_rng(seed).permutation(size.size)[:LINES]
+            lines = np.sort(order[: max(1, int(np.searchsorted(np.cumsum(size[order]), PAIRS)))])
+        return learn(*self.sides(lines), self.rows[lines].astype(np.float64), one, other)
 
 
 def _links(release: Release, one: PublishedValues, other: PublishedValues) -> list[str] | None:
@@ -167,13 +220,10 @@ def _other_attribute(one: Likelihoods, other: Likelihoods, links: Sequence[str])
     """What a release tells of another attribute of each row: by its own group, or by rows of another table."""
     here, there = one.published, other.published
     if not links:
-        return OtherAttribute(there.group_of.astype(np.int64), there.starts, there.code, other.like)
-    keep = there.manifest.parameters.case
-    columns = []
-    for name in links:
-        both = [one_spelling(frame[name], fold_case=name not in keep) for frame in (here.shown, there.shown)]
-        columns.append(np.concatenate(shared_codes(both)))
-    line = row_numbers(columns)
+        return OtherAttribute(there.group_of, there.starts, there.code, other.like)
+    keep, shown = there.manifest.parameters.case, (here.shown, there.shown)
+    codes = (shared_codes([frame[name] for frame in shown], fold_case=name not in keep) for name in links)
+    line = row_numbers(map(np.concatenate, codes), here.shown.height + there.shown.height)
     line_here, line_there = line[: here.shown.height], line[here.shown.height :]
     groups = pl.DataFrame({"line": line_there, "group": there.group_of}).group_by("line", "group").len("rows")
     entries = pl.DataFrame({"group": there.entry_group, "code": there.code, "share": there.share})
@@ -186,45 +236,18 @@ def _other_attribute(one: Likelihoods, other: Likelihoods, links: Sequence[str])
     return OtherAttribute(np.where(linked[line_here], line_here, -1), starts, code, like)
 
 
-def _pairs(one: Likelihoods, beside: OtherAttribute) -> Pairs:
-    published = one.published
-    packed = published.group_of.astype(np.int64) * (beside.starts.size + 1) + beside.line_of + 1
-    different, pair_of, rows = np.unique(packed, return_inverse=True, return_counts=True)
-    group, line = different // (beside.starts.size + 1), different % (beside.starts.size + 1) - 1
-    known = line >= 0
-    number = np.where(known, np.cumsum(known) - 1, -1)
-    group, line = group[known], line[known]
-    return Pairs(
-        Side(published.starts[group], published.starts[group + 1], published.code, one.like),
-        Side(beside.starts[line], beside.starts[line + 1], beside.code, beside.like),
-        rows[known].astype(np.float64),
-        number[pair_of.ravel()],
-    )
-
-
-def _some_lines(pairs: Pairs, seed: int) -> Pairs:
-    """As many lines as can be learned from, drawn at random."""
-    size = (pairs.one.end - pairs.one.begin) * (pairs.other.end - pairs.other.begin)
-    if size.size <= LINES and int(size.sum()) <= PAIRS:
-        return pairs
-    order = np.random.default_rng(seed).permutation(size.size)[:LINES]
-    kept = np.sort(order[: max(1, int(np.searchsorted(np.cumsum(size[order]), PAIRS)))])
-    one, other = (side._replace(begin=side.begin[kept], end=side.end[kept]) for side in (pairs.one, pairs.other))
-    return Pairs(one, other, pairs.rows[kept], pairs.line_of[:0])
-
-
-def learn(pairs: Pairs, one: Reals, other: Reals, steps: int = STEPS) -> Reals:
-    """[a, b]: how common pairs of values are, by all rows; `one` and `other` are how common each value is."""
-    alone = np.outer(one, other)
-    joint, before, rows = alone, -np.inf, max(1.0, float(pairs.rows.sum()))
+def learn(one: Side, other: Side, rows: Reals, prior: Reals, other_prior: Reals, steps: int = STEPS) -> Reals:
+    """[a, b]: how common pairs of values are, by lines of so many rows; the priors are how common each value is."""
+    alone = np.outer(prior, other_prior)
+    joint, before, total = alone, -np.inf, max(1.0, float(rows.sum()))
     for _ in range(steps):
         tally = np.zeros_like(joint)
-        likelihood = learn_pairs(pairs.one, pairs.other, pairs.rows, joint, tally)
+        likelihood = learn_pairs(one, other, rows, joint, tally)
         joint = tally / max(tally.sum(), 1e-300)
-        if likelihood - before < STABLE * rows:
+        if likelihood - before < STABLE * total:
             break
         before = likelihood
-    learned: Reals = (rows * joint + alone) / (rows + 1)  # no pair is impossible because nobody drawn has it
+    learned: Reals = (total * joint + alone) / (total + 1)  # no pair is impossible because nobody drawn has it
     return learned
 
 
@@ -236,7 +259,7 @@ def _stated_joint(release: Release, one: PublishedValues, other: PublishedValues
     if not {one.attribute, other.attribute} <= shown:  # a plain column may be called `count`
         return None
     joint = np.zeros((one.values.len(), other.values.len()))
-    counts = table.group_by(one.attribute, other.attribute).agg(pl.col("count").sum())
+    counts = decode_table(table.group_by(one.attribute, other.attribute).agg(pl.col("count").sum()))
     for published in (one, other):
         name = published.attribute
         codes = pl.DataFrame({name: published.values.cast(counts[name].dtype)}).with_row_index(f"\0{name}")
@@ -259,7 +282,7 @@ class Joints:
         if asked not in self.learned:
             joint = _stated_joint(self.release, one, other)
             if joint is None:
-                joint = learn(_some_lines(pairs, self.seed), one.prior, other.prior)
+                joint = pairs.learn(one.prior, other.prior, self.seed)
             self.learned[asked], self.learned[asked[::-1]] = joint, joint.T.copy()
         return self.learned[asked]
 
@@ -267,63 +290,113 @@ class Joints:
 # what follows for people ----------------------------------------------------------------------------------------
 
 
-def _messages(
-    release: Release, one: Likelihoods, others: Sequence[Likelihoods], shares: RowShares, joints: Joints
-) -> Iterator[tuple[str, Reals]]:
-    """For each other attribute how likely each share makes what its row says of that; nothing where it is too much."""
-    entries = shares.end - shares.begin
+@dataclass(frozen=True, eq=False)
+class _Message:
+    """What another attribute of each row says of one; given[a, b] is how common b is among those who have a."""
+
+    name: str
+    pairs: Pairs
+    given: Reals
+
+    def of_rows(self, rows: Ints) -> tuple[npt.NDArray[np.bool_], Reals]:
+        """Which of these rows are told of, and how likely each share of those makes what is told, row by row."""
+        line_of = self.pairs.line_of[rows]
+        told = line_of >= 0
+        lines, place = np.unique(line_of[told], return_inverse=True)
+        one, other = self.pairs.sides(lines)
+        width = one.end - one.begin
+        starts = np.cumsum(width) - width
+        out = np.empty(int(width.sum()))
+        weigh_by_other(one, other, self.given, starts, out)
+        return told, out[ranges(starts[place], width[place])]
+
+
+def _messages(one: Likelihoods, others: Sequence[Likelihoods], joints: Joints) -> Iterator[_Message]:
+    """What each other attribute says; nothing where it is too much."""
     for other in others:
-        links = _links(release, one.published, other.published)
+        links = _links(joints.release, one.published, other.published)
         if links is None or _pairs_of_values(one.published, other.published) > DOMAIN:
             continue
-        pairs = _pairs(one, _other_attribute(one, other, links))
+        pairs = Pairs.by_rows(one, _other_attribute(one, other, links))
         joint = joints.joint(one.published, other.published, pairs)
         total = joint.sum(axis=1, keepdims=True)
         given = np.where(total > 0, joint / np.where(total > 0, total, 1.0), other.published.prior)
-        width = pairs.one.end - pairs.one.begin
-        starts = np.cumsum(width) - width
-        out = np.empty(int(width.sum()))
-        weigh_by_other(pairs.one, pairs.other, given, starts, out)
-        message = np.ones(int(entries.sum()))
-        rows = np.flatnonzero((pairs.line_of >= 0) & (entries > 0))
-        places = ranges(np.cumsum(entries)[rows] - entries[rows], entries[rows])
-        message[places] = out[ranges(starts[pairs.line_of[rows]], entries[rows])]
         where = f" ({other.published.table})" if other.published.table else ""
-        yield f"{other.published.attribute}{where}", message
+        yield _Message(f"{other.published.attribute}{where}", pairs, given)
 
 
-def weighed_shares(
-    release: Release, one: Likelihoods, others: Sequence[Likelihoods], joints: Joints
-) -> tuple[RowShares, list[str]]:
-    """What each row says by all that is told of its other attributes, and which these are."""
-    whole = group_shares(one.published)
-    within = np.cumsum(whole.end - whole.begin) <= CELLS  # rows beyond stay as their groups are
-    some = RowShares(whole.begin, np.where(within, whole.end, whole.begin), whole.code, whole.share)
-    entries = some.end - some.begin
-    entry, row = ranges(some.begin, entries), np.repeat(np.arange(entries.size), entries)
-    share, names = whole.share[entry], []
-    for name, message in _messages(release, one, others, some, joints):
-        names.append(name)
-        share = share * message
-        total = np.bincount(row, share, entries.size)[row]
-        share = np.divide(share, total, out=whole.share[entry].copy(), where=total > 0)
-    first = np.cumsum(entries) - entries + whole.code.size
-    begin, end = np.where(within, first, whole.begin), np.where(within, first + entries, whole.end)
-    return RowShares(begin, end, np.append(whole.code, whole.code[entry]), np.append(whole.share, share)), names
+@dataclass(frozen=True, eq=False)
+class WeighedShares:
+    """What each row says by all that is told of its other attributes, worked out for the rows that are asked about.
+
+    Rows from `beyond` on stay as their groups are.
+    """
+
+    one: PublishedValues
+    messages: Sequence[_Message]
+    beyond: int
+
+    @classmethod
+    def by_others(cls, one: Likelihoods, others: Sequence[Likelihoods], joints: Joints) -> WeighedShares:
+        width = np.diff(one.published.starts)[one.published.group_of]
+        beyond = int(np.searchsorted(np.cumsum(width), CELLS, side="right"))
+        return cls(one.published, [*_messages(one, others, joints)], beyond)
+
+    @property
+    def names(self) -> list[str]:
+        """The other attributes."""
+        return [message.name for message in self.messages]
+
+    def of_rows(self, rows: Ints) -> RowShares:
+        whole = group_shares(self.one)
+        own = np.flatnonzero(rows < self.beyond)
+        group = self.one.group_of[rows[own]]
+        begin, end = whole.begin[group], whole.end[group]
+        width = end - begin
+        first = np.cumsum(width) - width
+        alone = whole.share[ranges(begin, width)]
+        share = alone
+        for message in self.messages:
+            told, weight = message.of_rows(rows[own])
+            weighed = share.copy()
+            weighed[np.repeat(told, width)] *= weight
+            total = np.repeat(_sums(weighed, width), width)
+            share = np.divide(weighed, total, out=alone.copy(), where=total > 0)
+        line_of = self.one.group_of[rows].astype(np.int64)
+        line_of[own] = whole.begin.size + np.arange(own.size)
+        shift = np.append(whole.shift, whole.code.size + first - begin)
+        begin, end = np.append(whole.begin, begin), np.append(whole.end, end)
+        return RowShares(line_of, begin, end, whole.code, np.append(whole.share, share), shift)
 
 
-def _pair_shares(pairs: Pairs, joint: Reals) -> RowShares:
-    """What each row says of pairs of values; rows beyond ASKED of them say nothing."""
-    size = (pairs.one.end - pairs.one.begin) * (pairs.other.end - pairs.other.begin)
-    ends = np.cumsum(size)
-    kept = int(np.searchsorted(ends, ASKED, side="right"))
-    code, share = np.empty(int(ends[kept - 1]) if kept else 0, np.int32), np.empty(int(ends[kept - 1]) if kept else 0)
-    weigh_pairs(pairs.one, pairs.other, joint, ends[:kept] - size[:kept], code, share)
-    weighed = (pairs.line_of >= 0) & (pairs.line_of < kept)
-    line = np.where(weighed, pairs.line_of, 0)
-    begin = np.where(weighed, (ends - size)[line], 0) if size.size else np.zeros(line.size, np.int64)
-    end = np.where(weighed, ends[line], 0) if size.size else begin
-    return RowShares(begin, end, code, share)
+def _sums(values: Reals, width: Ints) -> Reals:
+    """The sums of so many values each, one after the other."""
+    row = np.repeat(np.arange(width.size), width)
+    return np.asarray(np.bincount(row, values, width.size), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PairShares:
+    """What each row says of pairs of values, worked out for the rows that are asked about.
+
+    Rows whose lines are beyond ASKED of them say nothing.
+    """
+
+    pairs: Pairs
+    joint: Reals
+
+    def of_rows(self, rows: Ints) -> RowShares:
+        sizes, line_of = self.pairs.sizes, self.pairs.line_of[rows]
+        kept = int(np.searchsorted(np.cumsum(sizes), ASKED, side="right"))
+        says = (line_of >= 0) & (line_of < kept)
+        lines, place = np.unique(line_of[says], return_inverse=True)
+        ends = np.cumsum(sizes[lines])
+        begin, values = ends - sizes[lines], int(sizes[lines].sum())
+        code, share = np.empty(values, np.int32), np.empty(values)
+        weigh_pairs(*self.pairs.sides(lines), self.joint, begin, code, share)
+        line = np.full(rows.size, lines.size)  # that of nothing
+        line[says] = place
+        return RowShares.unshifted(line, np.append(begin, 0), np.append(ends, 0), code, share)
 
 
 def _given(posteriors: Iterator[SomePosteriors], known: npt.NDArray[np.int32], width: int) -> Iterator[SomePosteriors]:
@@ -353,10 +426,10 @@ def _result_of_hidden(
     ]
     if not others:
         return None
-    shares, names = weighed_shares(release, one, others, joints)
+    shares = WeighedShares.by_others(one, others, joints)
     left = [other.published.attribute for other in others if _pairs_of_values(here, other.published) > DOMAIN]
     note = f"; too many pairs of values with {', '.join(left)}" if left else ""
-    how = f"by how it goes with {', '.join(names)} in all rows" if names else "by itself"
+    how = f"by how it goes with {', '.join(shares.names)} in all rows" if shares.names else "by itself"
     return _result(release, here, shares, group_shares(here), original, options, how=how, note=note)
 
 
@@ -381,9 +454,9 @@ def _results_of_known(
         known = [*quasi_identifiers(release), there.attribute]
         if release.traits.has_subtables and row_bound(release.manifest.claims, here.attribute, known)[0] is None:
             continue
-        pairs = _pairs(one, _other_attribute(one, other, links))
-        shares = _pair_shares(pairs, joints.joint(here, there, pairs))
-        apart = _pair_shares(pairs, np.outer(here.prior, there.prior))
+        pairs = Pairs.by_rows(one, _other_attribute(one, other, links))
+        shares = PairShares(pairs, joints.joint(here, there, pairs))
+        apart = PairShares(pairs, np.outer(here.prior, there.prior))
         how = f"knowing {there.attribute} and how both go together"
         results.append(_result(release, here, shares, apart, original, options, other=there, how=how))
     yield from (result for result in results if result.promised is not None)
@@ -394,8 +467,8 @@ def _results_of_known(
 def _result(
     release: Release,
     one: PublishedValues,
-    shares: RowShares,
-    apart: RowShares,
+    shares: Saying,
+    apart: Saying,
     original: pl.DataFrame,
     options: Options,
     *,
@@ -413,7 +486,7 @@ def _result(
     width = 0 if other is None else other.values.len()
     asked = one if other is None else replace(one, values=pl.Series(range(one.values.len() * width)))
 
-    def guessed(by: RowShares) -> Guesses:
+    def guessed(by: Saying) -> Guesses:
         posteriors = Posterior(asked, quasi, by).of_people(original, targets)
         if other is not None:
             posteriors = _given(posteriors, other.true_codes(original)[targets], width)

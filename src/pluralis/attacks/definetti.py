@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,8 @@ NOTHING_LEARNED = "rows of a group look alike, so that nothing is learned"
 LINES = 20_000_000  # cells of the model for one attribute
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 Reals = npt.NDArray[np.float64]
 
 
@@ -70,7 +73,7 @@ def attacked(published: PublishedValues, original: pl.DataFrame, options: Option
     learned = learn(published)
     targets, known = options.targets(original.height), published.quasi
     truth = published.true_codes(original)
-    guesses = guessed(Posterior(published, known, learned.shares), original, targets, truth[targets])
+    guesses = guessed(Posterior(published, known, learned), original, targets, truth[targets])
     alone = guesses
     if learned.rounds:
         alone = guessed(Posterior.by_groups(published, known), original, targets, truth[targets])
@@ -106,11 +109,39 @@ def guessed(posterior: Posterior, original: pl.DataFrame, targets: Ints, truth: 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What rows say after the model was fitted."""
+    """What rows say by the model that was fitted, worked out for the rows that are asked about.
 
-    shares: RowShares
+    `fitted` marks groups whose values it hands out; rows of others say what their group says, as all do where nothing
+    was learned.
+    """
+
+    published: PublishedValues
+    shown: tuple[str, ...]
+    fitted: Flags
+    logs: Reals
     rounds: int
     words: str
+
+    def of_rows(self, rows: Ints) -> RowShares:
+        """What each row says by the model; rows that it was not fitted to say what their group says."""
+        published, whole = self.published, group_shares(self.published)
+        asked = np.zeros(self.fitted.size, np.bool_)
+        asked[published.group_of[rows]] = True
+        groups = np.flatnonzero(asked & self.fitted)
+        if not self.rounds or not groups.size:
+            return whole.of_rows(rows)
+        fitting = _fitting(published, self.shown, groups)
+        task, order = fitting.task, fitting.rows
+        width = np.diff(published.starts)[published.group_of[order]]
+        first = whole.code.size + np.cumsum(width) - width  # behind what groups say
+        share = np.empty(whole.code.size + int(width.sum()))
+        share[: whole.code.size] = whole.share
+        hand_out(task, self.logs, np.empty_like(self.logs), np.full(order.size, -1, np.int32), first, share)
+        line_of = published.group_of.astype(np.int64)
+        line_of[order] = whole.begin.size + np.arange(order.size)
+        begin, end = (np.append(side, side[published.group_of[order]]) for side in (whole.begin, whole.end))
+        shift = np.append(whole.shift, first - begin[whole.begin.size :])
+        return RowShares(line_of[rows], begin, end, whole.code, share, shift)
 
 
 def learn(published: PublishedValues) -> Learned:
@@ -119,9 +150,9 @@ def learn(published: PublishedValues) -> Learned:
     sizes, values = published.group_rows, np.diff(published.starts)
     fitted = sizes * values <= LARGE
     if not shown or not bool((values[fitted] > 1).any()):
-        return Learned(group_shares(published), 0, NOTHING_LEARNED)
+        return Learned(published, (), fitted, np.empty((0, 0)), 0, NOTHING_LEARNED)
     groups = np.flatnonzero(fitted)
-    task, order, widths = _fitting(published, shown, _some_groups(groups, sizes), sizes)
+    task, order, widths = _fitting(published, shown, _some_groups(groups, sizes))
     model = _first(task, widths, published.values.len())
     likeliest, nowhere = np.full(order.size, -1, np.int32), np.full(order.size, -1, np.int64)
     rounds, moved = 0, order.size
@@ -129,14 +160,12 @@ def learn(published: PublishedValues) -> Learned:
         tally = np.empty_like(model)
         moved = hand_out(task, _logs(model, task.first, widths), tally, likeliest, nowhere, np.empty(0))
         model, rounds = tally, rounds + 1
-    fitted_to = order.size
-    if fitted_to < int(sizes[groups].sum()):
-        task, order, widths = _fitting(published, shown, groups, sizes)
-    shares = _row_shares(published, task, _logs(model, task.first, widths), order, np.full(order.size, -1, np.int32))
-    left = published.group_of.size - order.size
+    rows = int(sizes[groups].sum())
+    left = published.group_of.size - rows
     rest = f"; {left:,} rows of large groups left at their shares" if left else ""
-    part = f", fitted to {fitted_to:,} rows" if fitted_to < order.size else ""
-    return Learned(shares, rounds, f"{rounds} rounds over {', '.join(shown)}{part}{rest}")
+    part = f", fitted to {order.size:,} rows" if order.size < rows else ""
+    words = f"{rounds} rounds over {', '.join(shown)}{part}{rest}"
+    return Learned(published, tuple(shown), fitted, _logs(model, task.first, widths), rounds, words)
 
 
 def _some_groups(groups: Ints, sizes: Ints) -> Ints:
@@ -147,55 +176,65 @@ def _some_groups(groups: Ints, sizes: Ints) -> Ints:
     return np.sort(drawn[: max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), FITTED)))])
 
 
-def _fitting(published: PublishedValues, shown: Sequence[str], groups: Ints, sizes: Ints) -> tuple[Task, Ints, Ints]:
+class _Fitting(NamedTuple):
     """What the kernel needs of some groups, their rows in order, and how many codes each feature has."""
-    order = stable_order(published.group_of, sizes.size)
-    chosen = np.zeros(sizes.size, np.bool_)
+
+    task: Task
+    rows: Ints
+    widths: Ints
+
+
+def _fitting(published: PublishedValues, shown: Sequence[str], groups: Ints) -> _Fitting:
+    chosen = np.zeros(published.starts.size - 1, np.bool_)
     chosen[groups] = True
-    order = order[chosen[published.group_of[order]]]
-    task, widths = _task(published, shown, order, groups, sizes)
-    return task, order, widths
-
-
-def _features(published: PublishedValues) -> list[str]:
-    """The columns to learn from: in a generalized release none; of very many different values none either."""
-    if published.manifest.traits.sensitive_in_rows:
-        return []
-    widths = {name: published.rows.codes[line].max(initial=-1) + 1 for name, line in published.rows.line_of.items()}
-    numbers = [name for name, column in published.rows.columns.items() if _are_numbers(column)]
-    return [name for name, width in widths.items() if name in numbers or width * published.values.len() <= LINES]
-
-
-def _task(
-    published: PublishedValues, shown: Sequence[str], order: Ints, groups: Ints, sizes: Ints
-) -> tuple[Task, Ints]:
-    """What the kernel needs of these rows and groups, and how many codes each feature has."""
-    rows = published.rows
-    features = [_feature(rows.codes[rows.line_of[name]], rows.columns[name]) for name in shown]
-    widths = np.array([width for _, width in features], np.int64)
+    rows = np.flatnonzero(chosen[published.group_of])
+    rows = rows[stable_order(published.group_of[rows], chosen.size)]
+    columns = published.rows
+    assert columns is not None
+    features = [_feature(columns.codes[columns.line_of[name]], columns.columns[name]) for name in shown]
+    widths = np.array([feature.width for feature in features], np.int64)
     values = np.diff(published.starts)[groups]
-    starts = np.concatenate([[0], np.cumsum(values)])
     entries = ranges(published.starts[groups], values)
     task = Task(
-        codes=np.array([codes[order] for codes, _ in features], np.int32).reshape(len(features), order.size),
+        codes=np.array([feature.of_rows(rows) for feature in features], np.int32).reshape(len(features), rows.size),
         first=np.cumsum(widths) - widths,
-        row_starts=np.concatenate([[0], np.cumsum(sizes[groups])]),
-        starts=starts,
+        row_starts=np.concatenate([[0], np.cumsum(published.group_rows[groups])]),
+        starts=np.concatenate([[0], np.cumsum(values)]),
         value=published.code[entries],
         counts=published.count[entries],
         assignment=published.handing[groups],
     )
-    return task, widths
+    return _Fitting(task, rows, widths)
 
 
-def _feature(codes: npt.NDArray[np.int32], column: Column) -> tuple[npt.NDArray[np.int32], int]:
-    """The codes of a column and how many there are; numbers of many values in parts."""
+def _features(published: PublishedValues) -> list[str]:
+    """The columns to learn from: in a generalized release none; of very many different values none either."""
+    rows = published.rows
+    if published.manifest.traits.sensitive_in_rows or rows is None:
+        return []
+    widths = {name: rows.codes[rows.line_of[name]].max(initial=-1) + 1 for name in published.shown.columns}
+    numbers = [name for name in widths if _are_numbers(rows.columns[name])]
+    return [name for name, width in widths.items() if name in numbers or width * published.values.len() <= LINES]
+
+
+class _Feature(NamedTuple):
+    """The codes of a column, how many there are, and which each becomes: of numbers of many values the part."""
+
+    codes: Codes
+    width: int
+    parts: Codes | None
+
+    def of_rows(self, rows: Ints) -> Codes:
+        codes = self.codes[rows]
+        return codes if self.parts is None else self.parts[codes]
+
+
+def _feature(codes: Codes, column: Column) -> _Feature:
     width = int(codes.max(initial=-1)) + 1
     if not _are_numbers(column) or width <= NUMBERS:
-        return codes, width
+        return _Feature(codes, width, None)
     below = np.cumsum(np.bincount(codes, minlength=width)) - 1
-    parts = (below * PARTS // max(1, codes.size)).astype(np.int32)
-    return parts[codes], PARTS
+    return _Feature(codes, PARTS, (below * PARTS // max(1, codes.size)).astype(np.int32))
 
 
 def _are_numbers(column: Column) -> bool:
@@ -217,21 +256,6 @@ def _logs(tally: Reals, first: Ints, widths: Ints) -> Reals:
         part = tally[begin : begin + width] + 1.0
         logs[begin : begin + width] = np.log(part / part.sum(axis=0))
     return logs
-
-
-def _row_shares(
-    published: PublishedValues, task: Task, logs: Reals, order: Ints, likeliest: npt.NDArray[np.int32]
-) -> RowShares:
-    """What each row says by the model; rows that it was not fitted to say what their group says."""
-    whole = group_shares(published)
-    begin, end = whole.begin.copy(), whole.end.copy()
-    values = np.repeat(np.diff(task.starts), np.diff(task.row_starts))
-    ends = np.cumsum(values)
-    share = np.empty(int(ends[-1]))
-    hand_out(task, logs, np.empty_like(logs), likeliest, ends - values, share)
-    entry = ranges(np.repeat(task.starts[:-1], np.diff(task.row_starts)), values)
-    begin[order], end[order] = whole.code.size + ends - values, whole.code.size + ends
-    return RowShares(begin, end, np.append(whole.code, task.value[entry]), np.append(whole.share, share))
 
 
 ATTACK = DeFinetti()

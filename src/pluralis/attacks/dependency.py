@@ -20,7 +20,7 @@ Promise     1/l where the release says that adversaries are taken to know the de
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
@@ -41,6 +41,7 @@ from pluralis.attacks.adversary.subtable_posterior import (
     guess_result,
     intersected_posterior,
     join_size,
+    original_column,
     original_columns,
     protecting_claims,
     shown_attributes,
@@ -54,6 +55,7 @@ from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import Claim
 from pluralis.release.release import GROUP, Release
 from pluralis.release.subtables import Subtable, subtables
+from pluralis.table.dictionaries import decode, decode_table, is_text
 
 _KEY = "\0group"
 
@@ -86,11 +88,10 @@ class FunctionalDependency(Attack):
 def dependencies_of(release: Release, original: pl.DataFrame) -> list[Known]:
     """What decides a protected attribute: what the release says, and what else the original shows."""
     names = [name for name in attributes_of(release) if name in original.columns]
-    values = original_columns(release, original, names)
-    protected = {claim.attribute for claim in release.manifest.claims}
+    protected = {claim.attribute for claim in release.manifest.claims if claim.attribute is not None}
     declared = [Dependency.parse(text) for text in release.manifest.parameters.dependencies]
-    columns = [CodedColumn.from_series(values[name]) for name in names]
-    observed = [d for d in singles(columns) if d not in declared] if original.height else []
+    columns = [CodedColumn.from_series(original_column(release, original, name)) for name in names]
+    observed = [d for d in singles(columns, protected) if d not in declared] if original.height else []
     every = [*(Known(d, True) for d in declared), *(Known(d, False) for d in observed)]
     return [k for k in every if k.dependency.decides in protected and k.dependency.attributes <= set(names)]
 
@@ -106,7 +107,8 @@ def _knowing(result: Result, known: Known) -> Result:
 
 def _function(release: Release, original: pl.DataFrame, dependency: Dependency) -> pl.DataFrame:
     """The combinations of X and S that people have."""
-    return original_columns(release, original, [*dependency.knows, dependency.decides]).unique().drop_nulls()
+    columns = [original_column(release, original, name) for name in (*dependency.knows, dependency.decides)]
+    return decode_table(pl.DataFrame(columns).unique().drop_nulls())
 
 
 # multi ----------------------------------------------------------------------------------------------------------
@@ -180,21 +182,23 @@ def _posterior_by_worlds(
 
 
 def _results_of_groups(release: Release, original: pl.DataFrame, known: list[Known]) -> Iterator[Result]:
-    values = _weighed_values(release)
-    for claim in protecting_claims(release):
-        attribute = claim.attribute or ""
-        for one in known:
-            if one.dependency.decides != attribute or len(one.dependency.knows) > 1:
-                continue
-            (x,) = one.dependency.knows
-            true = original_columns(release, original, [attribute])[attribute]
-            if x in claim.adversary:
-                yield _knowing(_certain_result(claim, true, release.manifest.rows), one)
-            elif x in values and attribute in values:
-                function = _function(release, original, one.dependency)
-                result = _result_of_rows(claim, true, values[x], values[attribute], function, attribute)
-                if result is not None:
-                    yield _knowing(result, one)
+    asked = [
+        (claim, claim.attribute or "", one.dependency.knows[0], one)
+        for claim in protecting_claims(release)
+        for one in known
+        if one.dependency.decides == claim.attribute and len(one.dependency.knows) == 1
+    ]
+    needed = {name for claim, attribute, x, _ in asked if x not in claim.adversary for name in (x, attribute)}
+    values = _weighed_values(release, needed)
+    for claim, attribute, x, one in asked:
+        true = original_column(release, original, attribute)
+        if x in claim.adversary:
+            yield _knowing(_certain_result(claim, true, release.manifest.rows), one)
+        elif x in values and attribute in values:
+            function = _function(release, original, one.dependency)
+            result = _result_of_rows(claim, true, values[x], values[attribute], function, attribute)
+            if result is not None:
+                yield _knowing(result, one)
 
 
 def _certain_result(claim: Claim, true: pl.Series, rows: int) -> Result:
@@ -212,8 +216,8 @@ class WeighedValues(NamedTuple):
     values: pl.DataFrame
 
 
-def _weighed_values(release: Release) -> dict[str, WeighedValues]:
-    """For each protected attribute the values that rows may have."""
+def _weighed_values(release: Release, names: Collection[str]) -> dict[str, WeighedValues]:
+    """For each of these attributes that is protected the values that rows may have."""
     tables, by_attribute = release.tables, {}
     for info in release.manifest.tables:
         if info.named("quasi") and not info.named("sensitive"):
@@ -228,10 +232,10 @@ def _weighed_values(release: Release) -> dict[str, WeighedValues]:
             continue
         weight = pl.col("count").sum() if info.named("count") else pl.len()
         if info.named("attribute"):
-            parts = {str(name): part.rename({"value": str(name)})
-                     for (name,), part in rows.partition_by("attribute", as_dict=True).items()}  # fmt: skip
+            apart = ((name, rows.filter(pl.col("attribute") == name).rename({"value": name})) for name in names)
+            parts = {name: part for name, part in apart if part.height}
         else:
-            parts = dict.fromkeys(info.names("sensitive"), rows)
+            parts = {name: rows for name in info.names("sensitive") if name in names}
         for name, part in parts.items():
             typed = _read_again(part[name], release, name)
             values = part.select(pl.col(GROUP).alias(_KEY), typed.alias(VALUE), pl.col("^count$"))
@@ -243,7 +247,7 @@ def _weighed_values(release: Release) -> dict[str, WeighedValues]:
 def _read_again(values: pl.Series, release: Release, name: str) -> pl.Series:
     """Numbers that stand as text read again."""
     number = attributes_of(release)[name].type == "number"
-    return values.cast(pl.Float64) if number and values.dtype == pl.String else comparable(values)
+    return decode(values).cast(pl.Float64) if number and is_text(values.dtype) else comparable(values)
 
 
 def _result_of_rows(

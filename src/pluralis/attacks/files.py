@@ -172,7 +172,8 @@ def shares_by_position(published: PublishedValues, *, backwards: bool) -> RowSha
     whole[(values != sizes)[published.entry_group]] = 0  # weights, not numbers of rows
     slots = np.repeat(np.arange(published.code.size), whole)  # an entry for each value, in their order
     if not slots.size:
-        return RowShares(np.zeros(rows, np.int64), np.zeros(rows, np.int64), published.code, published.count)
+        nothing = np.zeros(1, np.int64)
+        return RowShares.unshifted(np.zeros(rows, np.int32), nothing, nothing, published.code, published.count)
     values = np.where(values == sizes, values, 0)
     order = stable_order(published.group_of, groups)
     group = published.group_of[order]
@@ -183,7 +184,7 @@ def shares_by_position(published: PublishedValues, *, backwards: bool) -> RowSha
     begin, end = np.zeros(order.size, np.int64), np.zeros(order.size, np.int64)
     begin[order] = slots[slot]
     end[order] = slots[slot] + same
-    return RowShares(begin, end, published.code, np.ones(published.code.size))
+    return RowShares.unshifted(np.arange(rows), begin, end, published.code, np.ones(published.code.size))
 
 
 # numbers ------------------------------------------------------------------------------------------------------------

@@ -24,12 +24,13 @@ Exact       decomposed: `worst` for all people. sliced: where nobody is covered 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.candidate_rows import row_numbers, shared_codes
 from pluralis.attacks.adversary.consistent_worlds import COUNT, piles_of, propagated, world_counts
 from pluralis.attacks.adversary.group_guess import weakest_in_joint_table
 from pluralis.attacks.adversary.posterior import VALUE
@@ -44,6 +45,7 @@ from pluralis.attacks.adversary.subtable_posterior import (
     counted_posterior,
     guess_result,
     intersected_posterior,
+    original_column,
     original_columns,
     protecting_claims,
     shown_attributes,
@@ -87,7 +89,6 @@ class Intersection(Attack):
 def _decomposed(release: Release, original: pl.DataFrame, options: Options) -> Iterator[Result]:
     manifest, tables = release.manifest, dict(release.tables)
     names, keep_case = sorted(manifest.parameters.l), manifest.parameters.case
-    sensitive = original_columns(release, original, names)
     try:
         worlds = worlds_of(tables, manifest.parameters.primary, names, keep_case)
     except NotJudged as no:
@@ -95,7 +96,7 @@ def _decomposed(release: Release, original: pl.DataFrame, options: Options) -> I
             yield claim_result(
                 ATTACK.name,
                 claim,
-                sensitive[claim.attribute or ""],
+                original_column(release, original, claim.attribute or ""),
                 targets=0,
                 sampled=False,
                 success=0.0,
@@ -103,17 +104,19 @@ def _decomposed(release: Release, original: pl.DataFrame, options: Options) -> I
             )
         return
     targets = options.targets(original.height)
-    groups = _groups_of(release, original[targets])
+    people = original[targets]
+    groups, sensitive = _groups_of(release, people), original_columns(release, people, names)
     for claim in protecting_claims(release):
         attribute = claim.attribute or ""
-        known = (frozenset(claim.adversary) & set(names)) - {attribute}
+        known, true = (
+            (frozenset(claim.adversary) & set(names)) - {attribute},
+            original_column(release, original, attribute),
+        )
         try:
             judged = judge_claim(worlds, known, attribute, claim.l or 1)
-            right = _chances_of_right(worlds, known, attribute, groups, sensitive[targets])
+            right = _chances_of_right(worlds, known, attribute, groups, sensitive)
         except NotJudged as no:
-            yield claim_result(
-                ATTACK.name, claim, sensitive[attribute], targets=0, sampled=False, success=0.0, note=no.note
-            )
+            yield claim_result(ATTACK.name, claim, true, targets=0, sampled=False, success=0.0, note=no.note)
             continue
         witness = judged.witness.partition(",")[0]
         worst = {judged.share: witness, 1 / judged.measured: witness}
@@ -123,7 +126,7 @@ def _decomposed(release: Release, original: pl.DataFrame, options: Options) -> I
         yield claim_result(
             ATTACK.name,
             claim,
-            sensitive[attribute],
+            true,
             targets=right.size,
             sampled=targets.size < original.height,
             success=float(right.mean()) if right.size else 0.0,
@@ -137,17 +140,16 @@ def _groups_of(release: Release, original: pl.DataFrame) -> pl.DataFrame:
     """Each target with the groups in which somebody has the same quasi-identifiers; at most a few of the latter."""
     info, quasi = release.info("quasi"), release.tables["quasi"]
     names = info.names("quasi")
-    people = pl.DataFrame({n: core(original_values(original, c, release.manifest)) for n, c in _named(info)})
-    people = people.with_columns(pl.Series(TID, np.arange(original.height)))
+    people = pl.DataFrame({TID: np.arange(original.height)})
     if not names:
         return people.with_columns(pl.lit(quasi[GROUP][0]).alias(GROUP)).select(TID, GROUP)
-    shown = quasi.select(*(core(quasi[name]).alias(name) for name in names), GROUP).unique()
-    shown = shown.group_by(names).agg(pl.col(GROUP).sort().head(100)).explode(GROUP)
-    return people.join(shown, on=names, nulls_equal=True).select(TID, GROUP)
-
-
-def _named(info: Any) -> list[tuple[str, Any]]:
-    return [(column.name, column) for column in info.named("quasi")]
+    columns = ((quasi[c.name], original_values(original, c, release.manifest)) for c in info.named("quasi"))
+    number = row_numbers((np.concatenate(shared_codes(both)) for both in columns), quasi.height + original.height)
+    shown, of_people = number[: quasi.height], number[quasi.height :]
+    near = np.isin(shown, of_people)
+    groups = pl.DataFrame({"alike": shown[near], GROUP: quasi[GROUP].filter(near)}).unique()
+    groups = groups.group_by("alike").agg(pl.col(GROUP).sort().head(100)).explode(GROUP)
+    return people.with_columns(alike=of_people).join(groups, on="alike").select(TID, GROUP)
 
 
 def _chances_of_right(
@@ -195,7 +197,7 @@ def _sliced(release: Release, original: pl.DataFrame, options: Options) -> Itera
     every = _label_classes(release)
     for claim in protecting_claims(release):
         assert claim.attribute is not None
-        true = original_columns(release, original, [claim.attribute])[claim.attribute]
+        true = original_column(release, original, claim.attribute)
         known = sorted(set(claim.adversary) & set(release.manifest.parameters.l) - {claim.attribute})
         rows, places = every, _places(release, every, claim.attribute, known)
         if places is None:

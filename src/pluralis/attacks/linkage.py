@@ -19,13 +19,14 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import one_spelling, row_numbers, shared_codes
+from pluralis.attacks.adversary.candidate_rows import row_numbers, shared_codes
 from pluralis.attacks.adversary.group_values import TableView, table_views
 from pluralis.attacks.adversary.knowledge import quasi_identifiers
 from pluralis.attacks.adversary.posterior import Targets
 from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.release.manifest import Claim
 from pluralis.release.release import GROUP, Release
+from pluralis.table.dictionaries import different_values
 
 
 class Linkage(Attack):
@@ -81,9 +82,10 @@ def _fewest_alike(view: TableView) -> tuple[float, str | None]:
     if not rows.height:
         return 0.0, None
     if GROUP in rows.columns and not all(column.exact for column in view.columns):
-        sizes = rows.group_by(GROUP).len().sort("len", GROUP)
-        return float(sizes["len"][0]), f"group {sizes[GROUP][0]}"
-    number = row_numbers([shared_codes([one_spelling(rows[column.name])])[0] for column in view.columns])
+        groups, place = different_values(rows[GROUP])
+        sizes = np.bincount(place)
+        return float(sizes.min()), f"group {groups[int(sizes.argmin())]}"
+    number = row_numbers((shared_codes([rows[column.name]])[0] for column in view.columns), rows.height)
     alike = np.bincount(number)
     row = int(np.flatnonzero(number == alike.argmin())[0])
     labels = ", ".join(f"{column.name} = {rows[column.name][row]}" for column in view.columns)

@@ -39,12 +39,12 @@ from pluralis.attacks.adversary.knowledge import commonest_share, promised, quas
 from pluralis.attacks.adversary.posterior import TIE, Posterior, chance_of_right
 from pluralis.attacks.adversary.published_values import (
     PublishedValues,
-    RowShares,
+    Saying,
     group_shares,
     own_values,
     published_values,
 )
-from pluralis.attacks.association import Joints, Likelihoods, weighed_shares
+from pluralis.attacks.association import Joints, Likelihoods, WeighedShares
 from pluralis.attacks.base import DOUBT, PEOPLE, Attack, Options, Result, interval, score
 from pluralis.release.manifest import ColumnInfo, quoted
 from pluralis.release.release import Release
@@ -126,12 +126,12 @@ class Findable:
         """Whether one number stands for all that is known."""
         return self.known == (CLASS,)
 
-    def look(self, published: PublishedValues, shares: RowShares, people: Ints, truth: Codes) -> _Looked:
+    def look(self, published: PublishedValues, shares: Saying, people: Ints, truth: Codes) -> _Looked:
         """What somebody learns of each of these people from the rows that they may be."""
         return self._looked(replace(published, shown=self.shown, infos=self.infos), self.known, shares, people, truth)
 
     def look_beside(
-        self, column: ToldApart, published: PublishedValues, shares: RowShares, people: Ints, truth: Codes
+        self, column: ToldApart, published: PublishedValues, shares: Saying, people: Ints, truth: Codes
     ) -> _Looked:
         """The same where the plain value of the row is known, too, or seen in it."""
         info = ColumnInfo(name=column.name, role="plain", type="number", attribute=column.name)
@@ -144,7 +144,7 @@ class Findable:
         return rows._looked(beside, (*self.known, column.name), shares, people, truth)
 
     def _looked(
-        self, published: PublishedValues, known: Sequence[str], shares: RowShares, people: Ints, truth: Codes
+        self, published: PublishedValues, known: Sequence[str], shares: Saying, people: Ints, truth: Codes
     ) -> _Looked:
         right, top, fits = np.zeros(people.size), np.zeros(people.size), np.zeros(people.size, np.bool_)
         near = 0.0
@@ -295,14 +295,13 @@ def _learned_from(
     return _result(column, sensitive, parts, (people, seen), rows.quasi, bound)
 
 
-def _shares_beside(release: Release, column: ToldApart, sensitive: _Sensitive, seed: int) -> RowShares:
+def _shares_beside(release: Release, column: ToldApart, sensitive: _Sensitive, seed: int) -> Saying:
     """What every row says of a sensitive attribute by its plain value; its own value, where it shows that."""
     if sensitive.own is not None:
         return group_shares(sensitive.own)
     one, beside = Likelihoods.by_release(release, sensitive.published), column.parts
     other = Likelihoods(beside, 1 / beside.prior[beside.code])
-    shares, _ = weighed_shares(release, one, [other], Joints(release, seed))
-    return shares
+    return WeighedShares.by_others(one, [other], Joints(release, seed))
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import one_spelling, shared_codes
-from pluralis.attacks.adversary.group_values import GroupValues, TableView, set_posteriors, set_values, table_views
+from pluralis.attacks.adversary.candidate_rows import row_numbers, shared_codes
+from pluralis.attacks.adversary.group_values import GroupValues, TableView, set_shares, set_values, table_views
 from pluralis.attacks.adversary.knowledge import Question, prior_guess, quasi_identifiers, sensitive_attributes
 from pluralis.attacks.adversary.posterior import Guesses, Targets
 from pluralis.attacks.base import Attack, Options, Result, score
@@ -38,7 +38,7 @@ from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.grouping.addition import Design, different, likeliest, posteriors
 from pluralis.release.attributes import attributes_of
 from pluralis.release.original import original_values
-from pluralis.release.release import Release
+from pluralis.release.release import GROUP, Release
 from pluralis.table.labels import number_text
 
 ROWS = 50_000  # in which people who are alike are looked for
@@ -47,13 +47,18 @@ CELLS = 100  # of each column, the largest
 STEPS = 60
 
 Sets = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
 
 
 class Cell(NamedTuple):
-    """People who are alike, by the rows of the release, and the shares of values that their sets make likeliest."""
+    """People who are alike, and the shares of values that their sets make likeliest.
+
+    `places` are those of their rows among the rows that are asked about.
+    """
 
     words: str
-    rows: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
     shares: npt.NDArray[np.float64]
     average: float  # how often the best guess is right, if the shares are
 
@@ -76,9 +81,11 @@ class Prior(Attack):
         for name in sensitive_attributes(release):
             drawn = estimator.drawn[name]
             results.append(self._overall(targets, name, drawn.sets, drawn.design, original))
-            cells = list(_cells(view, drawn.sets, drawn.design))
+            asked = _asked(targets)
+            cells = list(_cells(view, drawn.sets, drawn.design, asked))
             if cells:
-                results.append(self._alike(targets, name, drawn.sets, drawn.design, original, cells))
+                shares = set_shares(drawn.sets, drawn.design)
+                results.append(self._alike(targets, name, drawn.sets[asked], shares, drawn.design, original, cells))
             if _promised(release, name) is not None and not release.manifest.suppressed:
                 results.append(self._known(targets, name, drawn.sets, drawn.design, original))
         return results
@@ -100,19 +107,26 @@ class Prior(Attack):
         return self._result(words, question, guess, prior_guess(release, original, name), **measured)
 
     def _alike(
-        self, targets: Targets, name: str, sets: Sets, design: Design, original: pl.DataFrame, cells: list[Cell]
+        self,
+        targets: Targets,
+        name: str,
+        sets: Sets,
+        shares: Reals,
+        design: Design,
+        original: pl.DataFrame,
+        cells: list[Cell],
     ) -> Result:
-        """Everybody by the most telling kind of people that the person is of."""
+        """Everybody by the most telling kind of people that the person is of; `sets` are those that are asked about."""
         release = targets.view.release
-        likely = set_posteriors(sets, design)
+        likely = posteriors(sets, shares, design.weight)
         sure = np.zeros(len(sets))
         for cell in sorted(cells, key=lambda cell: cell.average):
-            better = cell.rows[sure[cell.rows] < cell.average]
-            likely[better] = posteriors(sets[better].astype(np.int64), cell.shares, design.weight)
+            better = cell.places[sure[cell.places] < cell.average]
+            likely[better] = posteriors(sets[better], cell.shares, design.weight)
             sure[better] = cell.average
         top = max(cells, key=lambda cell: cell.average)
         question = Question(name, tuple(quasi_identifiers(release)), (), None)
-        guess = targets.guess(question, _values_by(targets.view, name, sets, likely, design))
+        guess = targets.guess(question, _values_by(targets, name, sets, likely, design))
         words = f"{question}, and what people who are alike have"
         note = f"learned from the sets of {len(cells):,} kinds of people; `worst` is the average of one kind"
         measured = {"worst": top.average, "witness": top.words, "note": note}
@@ -130,8 +144,9 @@ class Prior(Attack):
         row, _ = np.unravel_index(int(likely.argmax()), likely.shape)
         bounds_of = [c.bound for c in release.manifest.claims if c.attribute == name and c.bound is not None]
         question = Question(name, tuple(quasi_identifiers(release)), (), min(bounds_of, default=None))
-        by_row = posteriors(sets.astype(np.int64), shares, design.weight)
-        guess = targets.guess(question, _values_by(targets.view, name, sets, by_row, design))
+        asked = sets[_asked(targets)]
+        by_row = posteriors(asked, shares, design.weight)
+        guess = targets.guess(question, _values_by(targets, name, asked, by_row, design))
         witness = f"the set {', '.join(_text(design, member) for member in every[row].tolist())}"
         measured = {"worst": float(likely.max()), "witness": witness, "note": "by the shares of the original"}
         words = f"{question}, and how many rows hold each value"
@@ -155,29 +170,35 @@ def _promised(release: Release, name: str) -> float | None:
     return min(bounds_of, default=None)
 
 
-def _cells(view: TableView, sets: Sets, design: Design) -> Iterator[Cell]:
+def _asked(targets: Targets) -> Ints:
+    """The rows of the release that targets may be, which are groups of their own."""
+    return targets.boxes[GROUP].unique().sort().to_numpy()
+
+
+def _cells(view: TableView, sets: Sets, design: Design, asked: Ints) -> Iterator[Cell]:
     """Kinds of people by each quasi-identifier, and by all, that have rows enough."""
     step = -(-len(sets) // ROWS)
-    columns = {column.name: shared_codes([one_spelling(view.rows[column.name])])[0] for column in view.columns}
-    each = [[name] for name in columns]
-    for names in [*each, *([list(columns)] if len(columns) > 1 else [])]:
-        frame = pl.DataFrame({name: columns[name] for name in names}).with_row_index("\0row")
-        kinds = frame.group_by(names).agg(pl.col("\0row"), pl.len().alias("\0rows"))
-        kinds = kinds.filter(pl.col("\0rows") >= CELL * design.m * step).sort("\0rows", *names, descending=True)
-        for line in kinds.head(CELLS).iter_rows(named=True):
-            rows = np.asarray(line["\0row"], np.int64)
+    each = [[column.name] for column in view.columns]
+    for names in [*each, *([[name for (name,) in each]] if len(each) > 1 else [])]:
+        codes = (shared_codes([view.rows[name]])[0] for name in names)
+        kind_of = row_numbers(codes, len(sets))
+        sizes, of_asked = np.bincount(kind_of), kind_of[asked]
+        large = np.flatnonzero(sizes >= CELL * design.m * step)
+        for kind in large[np.lexsort((large, sizes[large]))][::-1][:CELLS]:
+            rows = np.flatnonzero(kind_of == kind)
             some = sets[rows[::step]]
             shares = likeliest(some, design.weight, np.full(design.m, 1 / design.m), steps=STEPS)
             every, count = different(some, design.m)
             average = float((posteriors(every, shares, design.weight).max(axis=1) * count).sum() / count.sum())
             words = ", ".join(f"{name} = {view.rows[name][int(rows[0])]}" for name in names)
-            yield Cell(words, rows, np.asarray(shares), average)
+            yield Cell(words, np.flatnonzero(of_asked == kind), np.asarray(shares), average)
 
 
-def _values_by(view: TableView, name: str, sets: Sets, likely: npt.NDArray[np.float64], design: Design) -> GroupValues:
-    """The sets of all rows, their members as likely as said."""
+def _values_by(targets: Targets, name: str, sets: Sets, likely: Reals, design: Design) -> GroupValues:
+    """The sets of the rows that are asked about, their members as likely as said."""
+    view = targets.view
     codes = view.domain(name).codes(design.series, attributes_of(view.release)[name])
-    return set_values(name, np.arange(len(sets)), sets, likely, codes)
+    return set_values(name, _asked(targets), sets, likely, codes)
 
 
 def _text(design: Design, code: int) -> str:

@@ -16,20 +16,31 @@ Exact       over all groups; `success` of a sample of people above `sample`. Tex
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.group_values import GROUP_ID, PEOPLE, SHARE, GroupValues, TableView, table_views
+from pluralis.attacks.adversary.group_values import (
+    GROUP_ID,
+    PEOPLE,
+    SETS,
+    SHARE,
+    GroupValues,
+    TableView,
+    table_views,
+)
 from pluralis.attacks.adversary.knowledge import Question, prior_guess, quasi_identifiers, sensitive_attributes
 from pluralis.attacks.adversary.posterior import Targets
 from pluralis.attacks.base import Attack, Options, Result, score
 from pluralis.release.attributes import attributes_of, holds_bins, ordered_domain
-from pluralis.release.release import Release
+from pluralis.release.release import GROUP, Release
 from pluralis.table.labels import read_interval
 
+ENTRIES = 1 << 18  # of groups that are looked at together, at least
 NARROW = 0.1  # of the range of a number: values within it are alike
 
 
@@ -64,10 +75,10 @@ class Skewness(Attack):
                 continue
             targets = Targets(view, original, options)
             for name in names:
-                (values,) = view.group_values((name,), None)
-                skew = measured(values, name, _places(view, name))
+                group, parts = _parts(view, name)
+                skew = measured(parts, name, _places(view, name))
                 if skew is not None:
-                    results.append(self._result(targets, name, skew, values.group, original))
+                    results.append(self._result(targets, name, skew, group, original))
         return results
 
     def _result(self, targets: Targets, name: str, skew: Skew, group: str, original: pl.DataFrame) -> Result:
@@ -96,27 +107,84 @@ class Skewness(Attack):
         )
 
 
-def measured(values: GroupValues, attribute: str, places: npt.NDArray[np.float64] | None) -> Skew | None:
-    """Skewness and similarity of the groups; `places` are those of the values in their range, if they have an order.
+Parts = Callable[[], Iterable[GroupValues]]
+
+
+def _parts(view: TableView, name: str) -> tuple[str, Parts]:
+    """The column of groups that tell of an attribute, and what these hold; of sets, which are many, some at a time."""
+    if not view.release.traits.lists_values:
+        (values,) = view.group_values((name,), None)
+        return values.group, lambda: [values]
+    every = view.rows[GROUP]
+    some = [every[begin : begin + SETS] for begin in range(0, every.len(), SETS)]
+    return GROUP, lambda: (values for groups in some for values in view.group_values((name,), groups))
+
+
+def measured(parts: Parts, attribute: str, places: npt.NDArray[np.float64] | None) -> Skew | None:
+    """Skewness and similarity of the groups, of which `parts` hold some each, in order.
+
+    `places` are those of the values in their range, if they have an order.
 
     >>> rows = pl.DataFrame({GROUP_ID: [1, 1, 2, 2], "x": [0, 0, 0, 1], PEOPLE: [1.0] * 4})
-    >>> skew = measured(GroupValues("group", ("x",), rows), "x", np.array([0.0, 1.0]))
+    >>> skew = measured(lambda: [GroupValues("group", ("x",), rows)], "x", np.array([0.0, 1.0]))
     >>> skew.ratio, skew.group, skew.share, skew.prior, skew.posterior, skew.posterior_group
     (2.0, 2, 0.5, 0.25, 1.0, 1)
     >>> skew.distance, skew.moved, skew.narrow
     (0.25, 0.25, 0.5)
     """
-    counts = values.shares([attribute])
-    if not counts.height:
+    rank = None  # codes are in the order of text
+    if places is not None:
+        rank, places = np.argsort(np.argsort(places, kind="stable")), np.sort(places)
+    people = np.zeros(0)
+    for part in parts():
+        code = part.rows[attribute].to_numpy()
+        own = np.bincount(code if rank is None else rank[code], part.rows[PEOPLE].to_numpy())
+        size = max(people.size, own.size)
+        people = np.pad(people, (0, size - people.size)) + np.pad(own, (0, size - own.size))
+    if not people.size:
         return None
-    if places is not None:  # codes are in the order of text
-        rank = pl.Series(np.argsort(np.argsort(places, kind="stable")))
-        counts = counts.with_columns(rank.gather(counts[attribute]).alias(attribute))
-        places = np.sort(places)
+    prior = people / people.sum()
+    every = [_of_groups(some, prior, places) for part in parts() for some in _some_groups(part, attribute, rank)]
+    raised, top = max(every, key=lambda one: one.ratio), max(every, key=lambda one: one.posterior)
+    ordered = places is not None and prior.size > 1
+    return Skew(
+        raised.ratio, raised.group, raised.share, raised.prior, top.posterior, top.posterior_group,
+        max(one.distance for one in every),
+        max(one.moved or 0.0 for one in every) if ordered else None,
+        float(sum(one.narrow or 0.0 for one in every) / people.sum()) if ordered else None,
+    )  # fmt: skip
+
+
+class _Entries(NamedTuple):
+    """The values of some groups, in order of groups, and which of them is the first of its group."""
+
+    group: pl.Series
+    code: npt.NDArray[np.int64]
+    share: npt.NDArray[np.float64]
+    people: npt.NDArray[np.float64]
+    first: npt.NDArray[np.int64]
+
+
+def _some_groups(values: GroupValues, attribute: str, rank: npt.NDArray[np.int64] | None) -> Iterator[_Entries]:
+    """What groups hold, some groups at a time."""
+    counts = values.shares([attribute])
+    if rank is not None:
+        counts = counts.with_columns(pl.Series(attribute, rank[counts[attribute].to_numpy()]))
     counts = counts.sort(GROUP_ID, attribute)
-    code, share, people = (counts[name].to_numpy() for name in (attribute, SHARE, PEOPLE))
-    first = np.flatnonzero(counts[GROUP_ID].ne(counts[GROUP_ID].shift()).fill_null(True).to_numpy())
-    prior = np.bincount(code, people) / people.sum()
+    group = counts[GROUP_ID].to_numpy()
+    first = np.flatnonzero(np.append(group[:1] == group[:1], group[1:] != group[:-1]))
+    ends = np.append(first[1:], group.size)
+    cuts = ends[np.flatnonzero(np.diff(ends // ENTRIES))].tolist()
+    for begin, end in pairwise([0, *cuts, group.size]):
+        some = counts[begin:end]
+        code, share, people = (some[name].to_numpy() for name in (attribute, SHARE, PEOPLE))
+        own = first[np.searchsorted(first, begin) : np.searchsorted(first, end)] - begin
+        yield _Entries(some[GROUP_ID], code, share, people, own)
+
+
+def _of_groups(some: _Entries, prior: npt.NDArray[np.float64], places: npt.NDArray[np.float64] | None) -> Skew:
+    """The same of some groups; `narrow` is the number of people."""
+    code, share, first = some.code, some.share, some.first
     ratio = share / prior[code]
     top, sure = int(ratio.argmax()), int(share.argmax())
     # half the sum of differences; what a group does not hold differs by its prior
@@ -126,10 +194,10 @@ def measured(values: GroupValues, attribute: str, places: npt.NDArray[np.float64
         moved = _earth(code, share, prior, first)
         last = np.append(first[1:], code.size) - 1
         alike = places[code[last]] - places[code[first]] <= NARROW * (places[-1] - places[0])
-        narrow = float(np.add.reduceat(people, first)[alike].sum() / people.sum())
+        narrow = float(np.add.reduceat(some.people, first)[alike].sum())
     return Skew(
-        float(ratio[top]), int(counts[GROUP_ID][top]), float(share[top]), float(prior[code[top]]),
-        float(share[sure]), int(counts[GROUP_ID][sure]), float(differs.max() / 2), moved, narrow,
+        float(ratio[top]), int(some.group[top]), float(share[top]), float(prior[code[top]]),
+        float(share[sure]), int(some.group[sure]), float(differs.max() / 2), moved, narrow,
     )  # fmt: skip
 
 

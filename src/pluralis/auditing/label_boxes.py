@@ -11,6 +11,7 @@ import polars as pl
 
 from pluralis.errors import ReleaseError
 from pluralis.release.manifest import ColumnInfo
+from pluralis.table.dictionaries import different_values
 from pluralis.table.labels import ALL, OrderedDomain, interval_ends, read_set
 from pluralis.table.spelling import skeleton
 
@@ -82,18 +83,20 @@ def places_among(rows: pl.DataFrame, among: pl.DataFrame) -> Numbers:
 
 
 def coded_labels(labels: pl.Series, values: pl.Series, column: ColumnInfo, *, fold_case: bool = True) -> CodedLabels:
-    """The labels and the true values of a column.
+    """The labels and the true values of a column; each different one is read once.
 
     >>> column = ColumnInfo(name="x", role="quasi", type="text")
     >>> code = coded_labels(pl.Series(["{a, c}", "b", "*"]), pl.Series(["c", "a", "b"]), column)
     >>> code.value.tolist(), [column[code.label].tolist() for column in (code.low, code.high, code.gaps)]
     ([2, 0, 1], [[0, 1, 0], [2, 1, 2], [True, False, False]])
     """
-    kinds = labels.unique()
-    label = places_among(labels.to_frame("x"), kinds.to_frame("x")).astype(np.int32)
+    (kinds, kind_of), (different, value) = different_values(labels), different_values(values)
+    label = kind_of.astype(np.int32)
     if column.type == "number":
-        return _numbers(kinds, label, values)
-    return _texts(kinds, label, values, column, fold_case=fold_case)
+        coded = _numbers(kinds, label, different)
+    else:
+        coded = _texts(kinds, label, different, column, fold_case=fold_case)
+    return coded._replace(value=coded.value[value])
 
 
 def _numbers(kinds: pl.Series, label: Codes, values: pl.Series) -> CodedLabels:

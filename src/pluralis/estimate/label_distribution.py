@@ -27,6 +27,7 @@ from pluralis.kernels.label_distribution import distribute_members, distribute_r
 from pluralis.release.attributes import holds_bins, ordered_domain, texts_of
 from pluralis.release.manifest import ColumnInfo
 from pluralis.table.bands import Band
+from pluralis.table.dictionaries import decode, is_text
 from pluralis.table.labels import ALL, OrderedDomain, interval_ends, read_interval, read_set
 
 Codes = npt.NDArray[np.int32]
@@ -60,11 +61,11 @@ def codes_and_column(series: pl.Series, info: ColumnInfo) -> tuple[Codes, Column
     ([1, 0, 1, 2], [31, 20], [31, 29])
     """
     generalized = info.role == "quasi" and not info.exact
-    if info.type == "number" and not generalized and series.dtype == pl.String:
-        series = series.cast(pl.Int64 if is_whole(info) else pl.Float64)
-    labels = series.unique().drop_nulls().sort()
+    if info.type == "number" and not generalized and is_text(series.dtype):
+        series = decode(series).cast(pl.Int64 if is_whole(info) else pl.Float64)
+    labels = decode(series.unique()).drop_nulls().sort()
     missing = series.null_count() > 0
-    if series.dtype == pl.String:
+    if is_text(series.dtype):
         codes = series.cast(pl.Enum(labels)).to_physical()
     else:
         codes = labels.search_sorted(series.fill_null(labels[0] if labels.len() else 0))

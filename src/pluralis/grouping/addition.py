@@ -364,7 +364,7 @@ def _orders(m: int) -> Numbers:
     return np.argsort(words.reshape(ORDERS, m), axis=1, kind="stable").astype(np.int64)
 
 
-def posteriors(sets: Numbers, shares: Reals, weight: Reals) -> Reals:
+def posteriors(sets: npt.NDArray[np.integer], shares: Reals, weight: Reals) -> Reals:
     """[set, member]: how likely each member is the true value, to whoever takes `shares` for how common values are.
 
     >>> posteriors(np.array([[0, 1]]), np.array([0.9, 0.05, 0.05]), np.ones(3)).round(3)

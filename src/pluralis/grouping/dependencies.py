@@ -10,7 +10,7 @@ Paper      Jin, Zhang, Zhang, Das: Versatile Publishing for Privacy Preservation
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from pluralis.kernels.classes import refined
 from pluralis.kernels.dependencies import agrees, could_be_chance
 from pluralis.policy.policy import Policy
 from pluralis.policy.rules import Dependency, Rule, closure
+from pluralis.table.dictionaries import different_values
 from pluralis.table.encoding import Table
 
 Codes = npt.NDArray[np.int32]
@@ -44,9 +45,8 @@ class CodedColumn(NamedTuple):
         >>> bool(column.codes[0] == column.codes[2] != column.codes[1]), column.size
         (True, 2)
         """
-        values = series.unique()
-        codes = series.replace_strict(values, pl.int_range(values.len(), eager=True), return_dtype=pl.Int32)
-        return cls(series.name, codes.to_numpy(), values.len())
+        values, places = different_values(series)
+        return cls(series.name, places.astype(np.int32), values.len())
 
 
 class RowClasses(NamedTuple):
@@ -134,11 +134,11 @@ def contradicted(dependency: Dependency, table: Table) -> bool:
 # columns by themselves ------------------------------------------------------------------------------------------
 
 
-def singles(columns: Sequence[CodedColumn]) -> Iterator[Dependency]:
-    """Every x -> s between two columns, but for coincidences."""
+def singles(columns: Sequence[CodedColumn], decided: Collection[str] | None = None) -> Iterator[Dependency]:
+    """Every x -> s between two columns, but for coincidences; s are those of `decided`, or all."""
     for x in columns:
         for s in columns:
-            if x is not s and _holds(_classes([x]), s) and _matters([x], s):
+            if x is not s and (decided is None or s.name in decided) and _holds(_classes([x]), s) and _matters([x], s):
                 yield Dependency(knows=(x.name,), decides=s.name)
 
 

@@ -41,7 +41,7 @@ def boxes_around(boxes, codes, bin_of, first_code, first_bin, bits, limit):
     """(where the boxes of each point begin, the boxes); stops after `limit` of them and says how many points it did."""
     points, columns = codes.shape
     starts = np.zeros(points + 1, np.int64)
-    hits = np.empty(1024, np.int64)
+    hits = np.empty(1024, np.int32)
     size = 0
     for point in range(points):
         for word in range(bits.shape[1]):
@@ -54,7 +54,7 @@ def boxes_around(boxes, codes, bin_of, first_code, first_bin, bits, limit):
             while both != 0:
                 if both & np.uint64(1) and _holds(boxes, place, codes, point):
                     if size == hits.size:
-                        longer = np.empty(2 * size, np.int64)
+                        longer = np.empty(2 * size, np.int32)
                         longer[:size] = hits
                         hits = longer
                     hits[size] = place

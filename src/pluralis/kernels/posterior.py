@@ -10,27 +10,36 @@ from numba import njit
 
 
 class Items(NamedTuple):
-    """Rows that look alike, kind by kind: those of kind k stand at `starts[k]` to `starts[k + 1]`.
+    """Boxes of rows that look alike, and what the rows in them say.
 
-    An item stands for `weight` rows, which say code[c] with share[c], for c from `begin` to `end`.
+    People of kind k may be any row of boxes[starts[k]] to boxes[starts[k + 1]]; the items of box b stand at first[b] to
+    first[b + 1]. Item i stands for weight[i] rows, which say what line[i] does: code[c] for c from begin to end of that
+    line, with the share that stands `shift` behind place c of `share`.
     """
 
     starts: npt.NDArray[np.int64]
+    boxes: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
     weight: npt.NDArray[np.float64]
+    line: npt.NDArray[np.int64]
     begin: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
     code: npt.NDArray[np.int32]
     share: npt.NDArray[np.float64]
+    shift: npt.NDArray[np.int64]
 
 
 @njit(cache=True, inline="always")
 def _add(items, kind, out):
     """Add what the rows of a kind say, and return how many they are."""
     rows = 0.0
-    for i in range(items.starts[kind], items.starts[kind + 1]):
-        rows += items.weight[i]
-        for c in range(items.begin[i], items.end[i]):
-            out[items.code[c]] += items.weight[i] * items.share[c]
+    for b in range(items.starts[kind], items.starts[kind + 1]):
+        box = items.boxes[b]
+        for i in range(items.first[box], items.first[box + 1]):
+            rows += items.weight[i]
+            line = items.line[i]
+            for c in range(items.begin[line], items.end[line]):
+                out[items.code[c]] += items.weight[i] * items.share[c + items.shift[line]]
     return rows
 
 

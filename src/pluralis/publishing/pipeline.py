@@ -98,7 +98,6 @@ def publication_of(made: Built, asked: Policy, *, attacks: bool, exposing: bool 
     """
     release, attacked, exposed = made.release, None, tuple[Exposure, ...]()
     if attacks:
-        release = release.decoded()
         attacked = measured(release, made.original, made.person)
         exposed = exposures(release) if exposing else ()
     manifest = release.manifest.model_copy(update={"breaks": _breaks(release, attacked, made.people)})

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from pluralis.errors import InputError
@@ -16,6 +18,7 @@ from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import ColumnInfo
 from pluralis.release.original import comparable, original_values, require_rows
 from pluralis.release.release import Release
+from pluralis.table.dictionaries import different_values
 
 
 def require_original(release: Release, original: pl.DataFrame) -> None:
@@ -25,10 +28,10 @@ def require_original(release: Release, original: pl.DataFrame) -> None:
     infos = attributes_of(release)
     for table, name, published in _counted_values(release):
         fold = name not in manifest.parameters.case
-        true = comparable(original_values(original, infos[name], manifest), fold_case=fold)
-        shown = comparable(published["value"].cast(true.dtype), fold_case=fold)
-        counts = published.with_columns(shown).group_by("value").agg(pl.col("count").sum())
-        originals = true.to_frame("value").group_by("value").agg(pl.len().cast(pl.Int64).alias("original"))
+        true, of_original = _counted(original_values(original, infos[name], manifest, in_codes=True))
+        shown, of_release = _counted(published["value"], published["count"])
+        counts = _by_value(comparable(shown.cast(true.dtype), fold_case=fold), of_release, "count")
+        originals = _by_value(comparable(true, fold_case=fold), of_original, "original")
         both = counts.join(originals, on="value", how="left", nulls_equal=True)
         other = both.filter(pl.col("count") > pl.col("original").fill_null(0))
         if other.height:
@@ -36,6 +39,18 @@ def require_original(release: Release, original: pl.DataFrame) -> None:
                 f"{table} has {other.height:,} values of {name!r} more often than the original has them: it is not the "
                 "original of this release. Give the table that was published."
             )
+
+
+def _counted(values: pl.Series, counts: pl.Series | None = None) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+    """The different values, and how often each occurs."""
+    different, places = different_values(values)
+    weights = None if counts is None else counts.to_numpy()
+    return different, np.bincount(places, weights, different.len()).astype(np.int64)
+
+
+def _by_value(values: pl.Series, numbers: npt.NDArray[np.int64], name: str) -> pl.DataFrame:
+    """The numbers of all values that are one, added up."""
+    return pl.DataFrame({"value": values, name: numbers}).group_by("value").agg(pl.col(name).sum())
 
 
 def _counted_values(release: Release) -> Iterator[tuple[str, str, pl.DataFrame]]:

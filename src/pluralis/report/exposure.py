@@ -24,11 +24,13 @@ from pluralis.attacks.adversary.published_values import PublishedValues, publish
 from pluralis.attacks.definetti import learn
 from pluralis.estimate import estimator_of
 from pluralis.estimate.kinds.candidates import Candidates
+from pluralis.kernels.order import stable_order
 from pluralis.release.manifest import Parameters
 from pluralis.release.release import Release
 
 PARTS = 20  # of the way from 0 to 1
 WEAKEST = 10  # groups that are named
+ROWS, BLOCKS = 1 << 17, 16  # of groups that are looked at together, at least; how many times at most
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -138,7 +140,8 @@ def _of_sets(release: Release) -> Iterator[Exposure]:
     assert isinstance(estimator, Candidates)
     for name, drawn in estimator.drawn.items():
         sets, design = drawn.sets, drawn.design
-        posterior = set_posteriors(sets, design).max(axis=1, initial=0.0)
+        highest = [likely.max(axis=1, initial=0.0) for likely in set_posteriors(sets, design)]
+        posterior = np.concatenate([np.empty(0), *highest])
         weakest = _weakest("row", np.arange(1, len(sets) + 1), np.ones(len(sets), np.int64), posterior, None)
         yield Exposure(name, "", 1 / design.l, _parts(posterior), None, weakest, "sets")
 
@@ -157,18 +160,23 @@ def _highest(share: Reals, starts: Ints) -> Reals:
 
 
 def _learned(values: PublishedValues, groups: Ints, code: int | None) -> Reals | None:
-    """The maximum posterior of each group, or of one value in it, by what all groups teach."""
+    """The maximum posterior of each group, or of one value in it, by what all groups teach; some groups at a time."""
     learned = learn(values)
     if not learned.rounds:
         return None
-    shares = learned.shares
-    width = shares.end - shares.begin
-    rows = np.flatnonzero(width)
-    starts = np.cumsum(width[rows]) - width[rows]
-    each = ranges(shares.begin[rows], width[rows])
     highest = np.zeros(values.starts.size - 1)
-    share = shares.share[each] if code is None else np.where(shares.code[each] == code, shares.share[each], 0.0)
-    np.maximum.at(highest, values.group_of[rows], _highest(share, starts))
+    order, ends = stable_order(values.group_of, highest.size), np.cumsum(values.group_rows)
+    block = ends // max(ROWS, order.size // BLOCKS)
+    for rows in np.split(order, ends[np.flatnonzero(np.diff(block))]):
+        shares = learned.of_rows(rows)
+        line = shares.line_of
+        width = shares.end[line] - shares.begin[line]
+        rows, line, width = (some[width > 0] for some in (rows, line, width))
+        each, starts = ranges(shares.begin[line], width), np.cumsum(width) - width
+        share = shares.share[each + np.repeat(shares.shift[line], width)]
+        if code is not None:
+            share = np.where(shares.code[each] == code, share, 0.0)
+        np.maximum.at(highest, values.group_of[rows], _highest(share, starts))
     return highest[groups]
 
 

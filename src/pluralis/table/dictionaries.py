@@ -7,8 +7,12 @@ judged, and spelled out as they are written.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
+
+Places = npt.NDArray[np.integer]
 
 WIDE = cs.by_dtype(pl.Int32).cast(pl.Int64)
 DECODED = ((cs.enum() | cs.categorical()).cast(pl.String), WIDE)
@@ -54,6 +58,29 @@ def narrow(values: pl.Series) -> pl.Series:
     low, high = values.min(), values.max()
     fits = low is None or (isinstance(low, int) and isinstance(high, int) and -(2**31) <= low <= high < 2**31)
     return values.cast(pl.Int32) if fits else values
+
+
+def different_values(values: pl.Series) -> tuple[pl.Series, Places]:
+    """The different values of a column in order, a missing one last, and the place of each row's among them.
+
+    >>> different, places = different_values(pl.Series(["flu", "asthma", None, "flu"]))
+    >>> different.to_list(), places.tolist()
+    (['asthma', 'flu', None], [1, 0, 2, 1])
+    """
+    if is_text(values.dtype):
+        values = dictionary_encode(values)
+        assert isinstance(values.dtype, pl.Enum)
+        different, places = values.dtype.categories.rename(values.name), values.to_physical()
+    else:
+        different = values.unique().drop_nulls().sort()
+        places = different.search_sorted(values).set(values.is_null(), None)
+    if values.null_count():
+        different, places = different.extend_constant(None, 1), places.cast(pl.UInt32).fill_null(different.len())
+    place = places.to_numpy()
+    used = np.bincount(place, minlength=different.len()) > 0
+    if used.all():
+        return different, place
+    return different.filter(pl.Series(used)), (np.cumsum(used, dtype=np.int32) - 1)[place]
 
 
 def decode(values: pl.Series) -> pl.Series:

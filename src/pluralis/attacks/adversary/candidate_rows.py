@@ -7,8 +7,9 @@ each is as likely.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +20,14 @@ from pluralis.auditing import label_boxes as boxes
 from pluralis.kernels.cover import boxes_around, fill_bins
 from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import original_values
+from pluralis.table.dictionaries import dictionary_encode, is_text
 from pluralis.table.spelling import cores
 
 BOX, CLASS = "\0box", "\0class"
 BINS = 128  # of codes, for finding the boxes around a point
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 
 
 class Covering(NamedTuple):
@@ -32,12 +35,21 @@ class Covering(NamedTuple):
 
     classes: Ints
     starts: Ints
-    boxes: Ints
+    boxes: Codes
 
     @property
     def pairs(self) -> pl.DataFrame:
         """CLASS and BOX."""
-        return pl.DataFrame({CLASS: np.repeat(self.classes, np.diff(self.starts)), BOX: self.boxes})
+        classes = np.repeat(self.classes.astype(np.int32), np.diff(self.starts))
+        return pl.DataFrame({CLASS: classes, BOX: self.boxes})
+
+    def parts(self, pairs: int) -> Iterator[Covering]:
+        """The same in parts of whole classes, of about so many pairs each."""
+        cuts = np.flatnonzero(np.diff(self.starts[1:] // pairs)) + 1
+        for begin, end in pairwise([0, *cuts.tolist(), self.classes.size]):
+            first, last = self.starts[begin], self.starts[end]
+            starts = self.starts[begin : end + 1] - first
+            yield Covering(self.classes[begin:end], starts, self.boxes[first:last])
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +61,7 @@ class CandidateRows:
     """
 
     class_of: Ints
-    box_of: Ints
+    box_of: Codes
     labels: Sequence[boxes.CodedLabels] | None
 
     @classmethod
@@ -57,23 +69,32 @@ class CandidateRows:
         cls, rows: pl.DataFrame, columns: Sequence[ColumnInfo], people: pl.DataFrame, manifest: Manifest
     ) -> CandidateRows:
         """By some columns of the rows, for some rows of the original."""
-        keep = manifest.parameters.case
-        both = [(rows[column.name], original_values(people, column, manifest)) for column in columns]
-        if all(column.exact or column.role != "quasi" for column in columns):
-            pairs = zip(both, (column.name not in keep for column in columns), strict=True)
-            codes = [shared_codes([one_spelling(values, fold_case=fold) for values in pair]) for pair, fold in pairs]
-            every = row_numbers([*map(np.concatenate, codes)] or [np.zeros(rows.height + people.height, np.int64)])
-            return cls(every[rows.height :], every[: rows.height], None)
-        labels = [_coded_labels(*pair, column) for pair, column in zip(both, columns, strict=True)]
-        class_of = row_numbers([column.value.astype(np.int64) for column in labels])
-        return cls(class_of, row_numbers([column.label.astype(np.int64) for column in labels]), labels)
+        keep, labels = manifest.parameters.case, list[boxes.CodedLabels]()
+        exact = all(column.exact or column.role != "quasi" for column in columns)
+
+        def one_by_one() -> Iterator[npt.NDArray[np.integer]]:
+            for column in columns:
+                both = rows[column.name], original_values(people, column, manifest)
+                if exact:
+                    yield np.concatenate(shared_codes(both, fold_case=column.name not in keep))
+                else:
+                    labels.append(boxes.coded_labels(*both, column))
+                    yield labels[-1].label
+
+        if exact:
+            every = row_numbers(one_by_one(), rows.height + people.height)
+            return cls(every[rows.height :].astype(np.int64), every[: rows.height], None)
+        box_of = row_numbers(one_by_one(), rows.height)
+        class_of = row_numbers((column.value for column in labels), people.height)
+        return cls(class_of.astype(np.int64), box_of, labels)
 
     def coverings(self, limit: int, seed: int = 0) -> Iterator[Covering]:
         """The boxes around all classes; where there are more than `limit`, around a random part of them at a time."""
         classes, first = np.unique(self.class_of, return_index=True)
         if self.labels is None:
             published = np.isin(classes, self.box_of)
-            yield Covering(classes, np.concatenate([[0], np.cumsum(published)]), classes[published])
+            boxes_of = classes[published].astype(np.int32)
+            yield Covering(classes, np.concatenate([[0], np.cumsum(published)]), boxes_of)
             return
         _, row_of_box = np.unique(self.box_of, return_index=True)
         shown = [column._replace(label=column.label[row_of_box]) for column in self.labels]
@@ -94,55 +115,62 @@ class CandidateRows:
             begin = end
 
 
-def _coded_labels(labels: pl.Series, values: pl.Series, column: ColumnInfo) -> boxes.CodedLabels:
-    """Labels and values as codes; each different value is read once."""
-    different = values.unique()
-    coded = boxes.coded_labels(labels, different, column)
-    return coded._replace(value=coded.value[boxes.places_among(values.to_frame("x"), different.to_frame("x"))])
-
-
 # columns as codes -----------------------------------------------------------------------------------------------
 
 
-def one_spelling(values: pl.Series, *, fold_case: bool = True) -> pl.Series:
-    """Numbers as they are, text in one spelling; quick where few texts are different."""
-    if values.dtype != pl.String:
-        return values.cast(pl.Float64)
-    texts = values.unique().drop_nulls()
-    places = values.cast(pl.Enum(texts)).to_physical()
-    return cores(texts, fold_case=fold_case).gather(places) if texts.len() else values
+def shared_codes(columns: Sequence[pl.Series], *, fold_case: bool = True) -> list[Codes]:
+    """The values of several columns, text in one spelling, in the order of all of them; missing is one of them.
 
-
-def shared_codes(columns: Sequence[pl.Series]) -> list[Ints]:
-    """The values of several columns as places among all of them; missing is one of them.
-
-    >>> [codes.tolist() for codes in shared_codes([pl.Series(["b", None]), pl.Series(["a", "b"])])]
+    >>> [codes.tolist() for codes in shared_codes([pl.Series(["b", None]), pl.Series(["A", "b "])])]
     [[1, 2], [0, 1]]
     """
-    every = pl.concat([column.unique() for column in columns]).unique().drop_nulls().sort()
+    if not all(is_text(column.dtype) for column in columns):
+        return _shared_numbers([column.cast(pl.Float64) for column in columns])
+    coded = [dictionary_encode(column) for column in columns]
+    spelled = [cores(column.dtype.categories, fold_case=fold_case) for column in coded]  # type: ignore[attr-defined]
+    every = pl.concat(spelled).unique().sort()
     out = []
-    for column in columns:
-        if column.dtype == pl.String:
-            places = column.cast(pl.Enum(every)).to_physical().cast(pl.Int64)
-        else:
-            places = every.search_sorted(column.fill_null(0.0)).cast(pl.Int64).set(column.is_null(), None)
-        out.append(places.fill_null(every.len()).to_numpy().astype(np.int64))
+    for column, cores_of in zip(coded, spelled, strict=True):
+        place = every.search_sorted(cores_of).cast(pl.Int32)
+        out.append(place.gather(column.to_physical()).fill_null(every.len()).to_numpy())
     return out
 
 
-def row_numbers(columns: Sequence[Ints]) -> Ints:
-    """A number from 0 for each row, the same for rows that agree in all columns.
+def _shared_numbers(columns: Sequence[pl.Series]) -> list[Codes]:
+    every = pl.concat([column.unique() for column in columns]).unique().drop_nulls().sort()
+    out = []
+    for column in columns:
+        places = every.search_sorted(column).cast(pl.Int32)
+        out.append(places.set(column.is_null(), every.len()).to_numpy())
+    return out
 
-    >>> row_numbers([np.array([5, 5, 7]), np.array([1, 2, 1])]).tolist()
+
+def row_numbers(columns: Iterable[npt.NDArray[np.integer]], rows: int) -> Codes:
+    """A number from 0 for each row, the same for rows that agree in all columns. Each column is needed once.
+
+    >>> row_numbers([np.array([5, 5, 7]), np.array([1, 2, 1])], 3).tolist()
     [0, 1, 2]
     """
-    packed = np.zeros(columns[0].size, np.int64)
+    packed, most = np.zeros(rows, np.int64), 0
     for column in columns:
         size = int(column.max(initial=0)) + 1
-        if int(packed.max(initial=0)) >= 2**62 // size:
-            packed = np.unique(packed, return_inverse=True)[1].astype(np.int64)
-        packed = packed * size + column
-    return np.unique(packed, return_inverse=True)[1].astype(np.int64)
+        if most >= 2**62 // size:
+            packed = places_in_order(packed).astype(np.int64)
+            most = int(packed.max(initial=0))
+        packed *= size
+        packed += column
+        most = int(packed.max(initial=0))
+    return places_in_order(packed)
+
+
+def places_in_order(numbers: Ints) -> Codes:
+    """The place of each number among the different ones.
+
+    >>> places_in_order(np.array([70, -1, 70])).tolist()
+    [1, 0, 1]
+    """
+    different = np.unique(numbers)
+    return np.searchsorted(different, numbers).astype(np.int32)
 
 
 def ranges(begin: Ints, width: Ints) -> Ints:

@@ -26,6 +26,7 @@ from pluralis.auditing.decomposed_tables import NotJudged
 from pluralis.auditing.transport import Transport, flow_of, possible
 from pluralis.release.release import GROUP, Release
 from pluralis.release.subtables import subtables
+from pluralis.table.dictionaries import decode
 
 KINDS = 300  # of cards that a pile may have to be looked at pair by pair
 ROUNDS = 20
@@ -70,8 +71,8 @@ class Piles:
 
 
 def comparable(values: pl.Series) -> pl.Series:
-    """Numbers of any type as one type."""
-    return values.cast(pl.Float64) if values.dtype.is_numeric() else values
+    """Numbers of any type as one type, text spelled out."""
+    return values.cast(pl.Float64) if values.dtype.is_numeric() else decode(values)
 
 
 def piles_of(release: Release) -> Piles | None:

@@ -19,24 +19,27 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import one_spelling, row_numbers, shared_codes
+from pluralis.attacks.adversary.candidate_rows import row_numbers, shared_codes
 from pluralis.attacks.adversary.knowledge import sensitive_attributes
 from pluralis.estimate import estimator_of
 from pluralis.estimate.group_counts import Block, Grouped
 from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.estimate.label_distribution import Bins, Column, Exact, Ordered
 from pluralis.grouping.addition import Design, likeliest, posteriors
+from pluralis.kernels.sums import sums_by_kind
 from pluralis.release.attributes import attributes_of
 from pluralis.release.manifest import ColumnInfo, TableInfo
 from pluralis.release.original import original_values
 from pluralis.release.release import GROUP, Release
 from pluralis.release.subtables import PLAIN, ROWS, Subtable, subtables
+from pluralis.table.dictionaries import different_values
 from pluralis.table.labels import number_text, number_texts
 from pluralis.table.spelling import cores
 
 Ints = npt.NDArray[np.int64]
 
 GROUP_ID, PEOPLE, SHARE = "\0group", "\0people", "\0share"
+SETS = 1 << 16  # that are weighed at a time
 STEPS = 300  # by which the likeliest shares of values are found
 
 
@@ -54,10 +57,20 @@ class GroupValues(NamedTuple):
     def shares(self, names: Sequence[str], given: Sequence[str] = ()) -> pl.DataFrame:
         """GROUP_ID, what is `given`, these attributes, PEOPLE and SHARE: of the people of the group who have that."""
         same = [GROUP_ID, *given]
-        counts = self.rows.group_by(*same, *names).agg(pl.col(PEOPLE).sum())
-        total = counts.group_by(same).agg(pl.col(PEOPLE).sum().alias("\0total"))
-        shares = counts.join(total, on=same).with_columns((pl.col(PEOPLE) / pl.col("\0total")).alias(SHARE))
-        return shares.drop("\0total")
+        counts = added_up(self.rows, [*same, *names])
+        kind = row_numbers((different_values(counts[name])[1] for name in same), counts.height)
+        people = counts[PEOPLE].to_numpy()
+        totals = sums_by_kind(kind, people, int(kind.max(initial=-1)) + 1)
+        return counts.with_columns(pl.Series(SHARE, people / totals[kind]))
+
+
+def added_up(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The different rows by some columns, in their order, with their PEOPLE: sorted, which takes little memory."""
+    kind = row_numbers((different_values(rows[name])[1] for name in names), rows.height)
+    first = np.empty(int(kind.max(initial=-1)) + 1, np.int64)
+    first[kind[::-1]] = np.arange(rows.height - 1, -1, -1)
+    people = sums_by_kind(kind, rows[PEOPLE].to_numpy(), first.size)
+    return rows.select(names)[first].with_columns(pl.Series(PEOPLE, people))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,17 +90,11 @@ class Domain:
 
     def codes(self, values: pl.Series, info: ColumnInfo) -> pl.Series:
         """The place of each value, -1 where it is missing or not published."""
-        different = values.unique().drop_nulls()
-        if not different.len():
-            return pl.repeat(-1, values.len(), dtype=pl.Int32, eager=True)
+        different, places = different_values(values)
         keys = cores(_as_text(different, info), fold_case=not self.keep_case).to_frame("key")
         every = self.keys.to_frame("key").with_row_index("place")
-        place = keys.join(every, on="key", how="left", maintain_order="left")["place"].cast(pl.Int32).fill_null(-1)
-        if values.dtype == pl.String:
-            codes = place.gather(values.cast(pl.Enum(different)).to_physical())
-        else:
-            codes = values.replace_strict(different, place, default=-1, return_dtype=pl.Int32)
-        return codes.fill_null(-1)
+        codes = keys.join(every, on="key", how="left", maintain_order="left")["place"].cast(pl.Int32).fill_null(-1)
+        return codes.gather(places)
 
 
 def _as_text(values: pl.Series, info: ColumnInfo) -> pl.Series:
@@ -141,7 +148,7 @@ class TableView:
     def true_codes(self, original: pl.DataFrame, name: str) -> pl.Series:
         """The codes of an attribute in the original."""
         info = attributes_of(self.release)[name]
-        return self.domain(name).codes(original_values(original, info, self.release.manifest), info)
+        return self.domain(name).codes(original_values(original, info, self.release.manifest, in_codes=True), info)
 
 
 def table_views(release: Release, knows: Iterable[str]) -> list[TableView]:
@@ -211,8 +218,8 @@ def _source(release: Release, columns: Sequence[ColumnInfo]) -> _Source:
         return _sets(release)
     if not release.traits.has_groups:
         known = [column.name for column in columns]
-        codes = [shared_codes([one_spelling(rows[name])])[0] for name in known] or [np.zeros(rows.height, np.int64)]
-        alike = rows.with_columns(pl.Series(GROUP, row_numbers(codes)))
+        codes = (shared_codes([rows[name]])[0] for name in known)
+        alike = rows.with_columns(pl.Series(GROUP, row_numbers(codes, rows.height), dtype=pl.Int64))
         return _linked(alike, [column.name for column in info.columns if column.name not in known])
     if release.traits.sensitive_in_rows and release.manifest.parameters.linked:
         return _linked(rows, [*info.names("sensitive"), *info.names("plain")])
@@ -308,7 +315,12 @@ def _sets(release: Release) -> _Source:
         for name in names:
             sets, design = drawn[name].sets, drawn[name].design
             rows = np.arange(len(sets)) if groups is None else groups.unique().sort().to_numpy()
-            yield set_values(name, rows, sets[rows], set_posteriors(sets, design)[rows], code(name, design.series))
+            likely = posteriors(sets[rows], shares(name), design.weight)
+            yield set_values(name, rows, sets[rows], likely, code(name, design.series))
+
+    @cache
+    def shares(name: str) -> npt.NDArray[np.float64]:
+        return set_shares(drawn[name].sets, drawn[name].design)
 
     rows = release.tables["microdata"].with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(GROUP))
     return _Source(rows, [*drawn], lambda name: drawn[name].design.series, group_values)
@@ -323,13 +335,15 @@ def set_values(
     return GroupValues(GROUP, (name,), pl.DataFrame(frame))
 
 
-def set_posteriors(sets: npt.NDArray[np.int32], design: Design) -> npt.NDArray[np.float64]:
-    """How likely each member of each set is the true one, by how common values are.
-
-    That is as a calibrated design states it, or as uniform sets make likeliest.
-    """
+def set_shares(sets: npt.NDArray[np.int32], design: Design) -> npt.NDArray[np.float64]:
+    """How common each value is: as a calibrated design states it, or as uniform sets make likeliest."""
     if design.counts is not None:
-        shares = design.counts / design.counts.sum()
-    else:
-        shares = likeliest(sets, design.weight, np.full(design.m, 1 / design.m), steps=STEPS)
-    return np.asarray(posteriors(sets.astype(np.int64), shares, design.weight))
+        return np.asarray(design.counts / design.counts.sum())
+    return np.asarray(likeliest(sets, design.weight, np.full(design.m, 1 / design.m), steps=STEPS))
+
+
+def set_posteriors(sets: npt.NDArray[np.int32], design: Design) -> Iterator[npt.NDArray[np.float64]]:
+    """How likely each member of each set is the true one, by how common values are; some sets at a time."""
+    shares = set_shares(sets, design)
+    for begin in range(0, len(sets), SETS):
+        yield posteriors(sets[begin : begin + SETS], shares, design.weight)

@@ -114,7 +114,7 @@ def bound_of(claim: Claim) -> float | None:
 
 def prior_guess(release: Release, original: pl.DataFrame, attribute: str) -> float:
     """The share of the commonest value: the best guess of somebody who has no release and knows nothing of a person."""
-    values = original_values(original, attributes_of(release)[attribute], release.manifest)
+    values = original_values(original, attributes_of(release)[attribute], release.manifest, in_codes=True)
     return float(values.alias("\0value").value_counts()["count"].max() or 0) / max(1, values.len())  # type: ignore[arg-type]
 
 

@@ -24,17 +24,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import BOX, CLASS, CandidateRows, ranges
-from pluralis.attacks.adversary.group_values import GROUP_ID, PEOPLE, SHARE, GroupValues, TableView
+from pluralis.attacks.adversary.candidate_rows import BOX, CLASS, CandidateRows, Covering, ranges
+from pluralis.attacks.adversary.group_values import GROUP_ID, PEOPLE, SHARE, GroupValues, TableView, added_up
 from pluralis.attacks.adversary.knowledge import Question
-from pluralis.attacks.adversary.published_values import PublishedValues, RowShares, group_shares
+from pluralis.attacks.adversary.published_values import PublishedValues, Saying, group_shares
 from pluralis.attacks.base import Options
 from pluralis.kernels.posterior import Items, posterior_of_kinds
 from pluralis.release.release import GROUP
@@ -114,7 +113,7 @@ class Posterior:
 
     published: PublishedValues
     known: Sequence[str]
-    shares: RowShares
+    shares: Saying
 
     @classmethod
     def by_groups(cls, published: PublishedValues, known: Sequence[str]) -> Posterior:
@@ -123,26 +122,47 @@ class Posterior:
 
     def of_people(self, original: pl.DataFrame, targets: Ints) -> Iterator[SomePosteriors]:
         """The mean of what the rows say that each target may be, part by part."""
-        published, shares, values = self.published, self.shares, self.published.values.len()
+        published, values = self.published, self.published.values.len()
         columns = [published.infos[name] for name in self.known]
         candidates = CandidateRows.by_columns(published.shown, columns, original[targets], published.manifest)
-        rows = pl.DataFrame({"box": candidates.box_of, "begin": shares.begin, "end": shares.end})
-        rows = rows.group_by(rows.columns).agg(pl.len().cast(pl.Float64).alias("rows")).sort(rows.columns)
-        first = np.searchsorted(rows["box"].to_numpy(), np.arange(int(candidates.box_of.max(initial=-1)) + 2))
         kind_of = np.full(int(candidates.class_of.max(initial=-1)) + 1, -1, np.int64)
         for part in candidates.coverings(PAIRS):
-            width = first[part.boxes + 1] - first[part.boxes]
-            near = rows[ranges(first[part.boxes], width)]
-            starts = np.concatenate([[0], np.cumsum(width)])[part.starts]
-            weight, begin, end = (near[name].to_numpy() for name in ("rows", "begin", "end"))
-            items = Items(starts, weight, begin, end, shares.code, shares.share)
-            kind_of[part.classes] = np.where(np.diff(starts) > 0, np.arange(part.classes.size), -1)
+            items = self._items(part, candidates.box_of)
+            kind_of[part.classes] = np.where(np.diff(part.starts) > 0, np.arange(part.classes.size), -1)
             people = np.flatnonzero(np.isin(candidates.class_of, part.classes))
             step = max(1, CELLS // max(1, values))
             for some in np.split(people, range(step, people.size, step)):
                 probability, count = np.zeros((some.size, values)), np.zeros(some.size)
                 posterior_of_kinds(kind_of[candidates.class_of[some]], items, probability, count)
                 yield SomePosteriors(some, probability, count)
+
+    def _items(self, part: Covering, box_of: Codes) -> Items:
+        """The boxes around some classes, and what the rows in them say; rows of no such box are not asked."""
+        boxes = np.unique(part.boxes)
+        place = np.full(int(box_of.max(initial=-1)) + 1, -1, np.int64)
+        place[boxes] = np.arange(boxes.size)
+        rows = np.flatnonzero(place[box_of] >= 0)
+        said = self.shares.of_rows(rows)
+        lines = max(1, said.begin.size)
+        number = place[box_of[rows]] * lines
+        number += said.line_of
+        number.sort()
+        first = np.flatnonzero(np.diff(number, prepend=-1))
+        weight = np.diff(first, append=number.size).astype(np.float64)
+        box, line = np.divmod(number[first], lines)
+        begins = np.searchsorted(box, np.arange(boxes.size + 1))
+        return Items(
+            part.starts,
+            place[part.boxes],
+            begins,
+            weight,
+            line,
+            said.begin,
+            said.end,
+            said.code,
+            said.share,
+            said.shift,
+        )
 
 
 def guess_likeliest(posteriors: Iterable[SomePosteriors], truth: Codes, *, everybody: bool = False) -> Guesses:
@@ -191,8 +211,8 @@ def weakest(view: TableView, question: Question) -> Weakest | None:
 class Targets:
     """Some people of the original, in classes of equal quasi-identifiers, and the published rows that each may be.
 
-    `rows` are those of the original, `class_of` the class of each. Published rows that look alike are a box: `covering`
-    has CLASS and BOX for every box that covers a class; `boxes` has BOX, the groups, and PEOPLE.
+    `rows` are those of the original, `class_of` the class of each. Published rows that look alike are a box: `near` has
+    the boxes that cover each class; `boxes` has BOX, the groups, and PEOPLE.
     """
 
     def __init__(self, view: TableView, original: pl.DataFrame, options: Options) -> None:
@@ -200,25 +220,33 @@ class Targets:
         self.rows = options.targets(original.height)
         self.people = original if self.rows.size == original.height else original[self.rows]
         candidates = CandidateRows.by_columns(view.rows, view.columns, self.people, self.manifest)
-        near = next(candidates.coverings(ALL_PAIRS, options.seed))
-        self.class_of, self.covering = candidates.class_of, near.pairs
-        looked = np.isin(self.class_of, near.classes)
+        self.near = next(candidates.coverings(ALL_PAIRS, options.seed))
+        self.class_of = candidates.class_of
+        looked = np.isin(self.class_of, self.near.classes)
         if not looked.all():
             self.rows, self.class_of = self.rows[looked], self.class_of[looked]
             self.people = original[self.rows]
         self.sampled = self.rows.size < original.height
-        boxes = view.rows.select(view.groups).with_columns(pl.Series(BOX, candidates.box_of))
-        wanted = self.covering[BOX].unique()
-        boxes = boxes.filter(pl.col(BOX).is_in(wanted.implode()))
-        self.boxes = boxes.group_by(BOX, *view.groups).agg(pl.len().cast(pl.Float64).alias(PEOPLE))
+        wanted = np.zeros(int(candidates.box_of.max(initial=-1)) + 1, np.bool_)
+        wanted[self.near.boxes] = True
+        rows = np.flatnonzero(wanted[candidates.box_of])
+        boxes = view.rows.select(view.groups)[rows].with_columns(pl.Series(BOX, candidates.box_of[rows]))
+        self.boxes = added_up(boxes.with_columns(pl.lit(1.0).alias(PEOPLE)), [BOX, *view.groups])
+
+    @property
+    def covering(self) -> pl.DataFrame:
+        """CLASS and BOX for every box that covers a class."""
+        return self.near.pairs
 
     @cached_property
     def candidates(self) -> npt.NDArray[np.float64]:
         """How many published rows each of the people may be."""
-        rows = self.boxes.group_by(BOX).agg(pl.col(PEOPLE).sum())
-        classes = self.covering.join(rows, on=BOX).group_by(CLASS).agg(pl.col(PEOPLE).sum())
+        box = self.boxes[BOX].to_numpy()
+        rows = np.bincount(box, self.boxes[PEOPLE].to_numpy())
         candidates = np.zeros(int(self.class_of.max(initial=-1)) + 1)
-        candidates[classes[CLASS].to_numpy()] = classes[PEOPLE].to_numpy()
+        for part in self.near.parts(JOINED):
+            place = np.repeat(np.arange(part.classes.size), np.diff(part.starts))
+            candidates[part.classes] = np.bincount(place, rows[part.boxes], part.classes.size)
         return candidates[self.class_of]
 
     def true_codes(self, name: str) -> Codes:
@@ -236,19 +264,25 @@ class Targets:
         asked = next(values for values in every if attribute in values.attributes)
         beside = _in(asked, known)
         shares = asked.shares([*beside, attribute]).select(GROUP_ID, *beside, attribute, SHARE)
-        people = pl.DataFrame({CLASS: self.class_of, **{name: self.true_codes(name) for name in known}}).unique()
+        people = pl.DataFrame({CLASS: self._class_codes, **{name: self.true_codes(name) for name in known}}).unique()
         if len(every) == 1:
             weighed = self.boxes.join(shares, left_on=asked.group, right_on=GROUP_ID)
-            weighed = weighed.group_by(BOX, *beside, attribute).agg((pl.col(PEOPLE) * pl.col(SHARE)).sum().alias(SHARE))
+            weighed = weighed.select(BOX, *beside, attribute, (pl.col(PEOPLE) * pl.col(SHARE)).alias(PEOPLE))
+            weighed = added_up(weighed, [BOX, *beside, attribute]).rename({PEOPLE: SHARE})
+            first = np.searchsorted(weighed[BOX].to_numpy(), np.arange(int(self.near.boxes.max(initial=-1)) + 2))
+            weighed = weighed.drop(BOX)
         else:
             people = self._few(people)
             others = [(other, _in(other, known)) for other in every if other is not asked]
             by_others = [(other.group, inside, other.shares(inside)) for other, inside in others]
 
-        def joined(part: pl.DataFrame) -> pl.DataFrame:
+        def joined(part: Covering) -> pl.DataFrame:
             if len(every) == 1:
-                return people.join(part, on=CLASS).join(weighed, on=[BOX, *beside])
-            joint = people.join(part, on=CLASS).join(self.boxes, on=BOX)
+                width = first[part.boxes + 1] - first[part.boxes]
+                classes = np.repeat(np.repeat(part.classes.astype(np.int32), np.diff(part.starts)), width)
+                joint = weighed[ranges(first[part.boxes], width)].with_columns(pl.Series(CLASS, classes))
+                return people.join(joint, on=[CLASS, *beside]) if known else joint
+            joint = people.join(part.pairs, on=CLASS).join(self.boxes, on=BOX)
             for group, inside, by_other in by_others:
                 share = by_other.select(GROUP_ID, *inside, pl.col(SHARE).alias("\0by"))
                 joint = joint.join(share, left_on=[group, *inside], right_on=[GROUP_ID, *inside])
@@ -257,17 +291,14 @@ class Targets:
             joint = joint.join(shares, left_on=[asked.group, *beside], right_on=[GROUP_ID, *beside])
             return joint.with_columns((pl.col(PEOPLE) * pl.col(SHARE)).alias(SHARE))
 
-        parts = (joined(part).group_by(CLASS, *known, attribute).agg(pl.col(SHARE).sum()) for part in self._parts)
-        joint = pl.concat(parts)
+        each = map(joined, self.near.parts(JOINED))
+        joint = pl.concat(part.group_by(CLASS, *known, attribute).agg(pl.col(SHARE).sum()) for part in each)
         total = pl.col(SHARE).sum().over(CLASS, *known)
         return joint.with_columns(pl.col(SHARE) / total).rename({attribute: VALUE})
 
-    @cached_property
-    def _parts(self) -> list[pl.DataFrame]:
-        """`covering` in parts of whole classes, of about JOINED pairs each: with what their groups say they grow."""
-        last = np.flatnonzero(np.diff(self.covering[CLASS].to_numpy(), append=-1))  # of each class
-        ends = last[np.flatnonzero(np.diff((last + 1) // JOINED, append=-1))] + 1
-        return [self.covering[begin:end] for begin, end in pairwise([0, *ends.tolist()])] or [self.covering]
+    @property
+    def _class_codes(self) -> Codes:
+        return self.class_of.astype(np.int32)
 
     def _known(self, question: Question) -> list[str]:
         """The sensitive attributes that are known, and of which the table tells."""
@@ -288,12 +319,13 @@ class Targets:
         likeliest = posterior.filter(is_likeliest(pl.col(SHARE), pl.col(SHARE).max().over(same)))
         likeliest = likeliest.with_columns((1 / pl.len().over(same)).alias("\0chance"))
         columns = {name: self.true_codes(name) for name in known}
-        people = pl.DataFrame({CLASS: self.class_of, **columns, VALUE: self.true_codes(question.attribute)})
+        people = pl.DataFrame({CLASS: self._class_codes, **columns, VALUE: self.true_codes(question.attribute)})
         people = people.group_by(*same, VALUE).agg(pl.len().cast(pl.Float64).alias(PEOPLE))
         reached = people.join(posterior.select(same).unique(), on=same, how="semi")
         hits = reached.join(likeliest, on=[*same, VALUE])
         targets, right = float(reached[PEOPLE].sum()), float((hits[PEOPLE] * hits["\0chance"]).sum())
-        fewer = people.join(self.covering, on=CLASS, how="semi").height > reached.height
+        covered = self.near.classes[np.diff(self.near.starts) > 0]
+        fewer = int(np.isin(people[CLASS].to_numpy(), covered).sum()) > reached.height
         return Guesses(int(targets), right, sampled=self.sampled or (fewer and not self.manifest.suppressed))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import comparable, original_values
 from pluralis.release.release import Release
 from pluralis.release.subtables import ROWS, subtables
+from pluralis.table.dictionaries import different_values
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -35,7 +37,8 @@ class PublishedValues:
     """What one table says of one sensitive attribute.
 
     Row r of `shown` is in group `group_of[r]`, and the entries of group g stand at `starts[g]` to `starts[g + 1]`:
-    values[code] with a count; `handing` is how each group hands values out, as `told` in kernels.expect.
+    values[code] with a count; `handing` is how each group hands values out, as `told` in kernels.expect. `rows` is what
+    rows show as codes, where they share values out.
     """
 
     info: ColumnInfo
@@ -49,6 +52,7 @@ class PublishedValues:
     handing: npt.NDArray[np.uint8]
     values: pl.Series
     table: str = ""
+    rows: CodedColumns | None = None
 
     @property
     def attribute(self) -> str:
@@ -59,12 +63,7 @@ class PublishedValues:
         """The columns that rows show and whoever looks for a person may know."""
         return [name for name in self.shown.columns if self.infos[name].role != "plain"]
 
-    @cached_property
-    def rows(self) -> CodedColumns:
-        """What rows show, as codes."""
-        return CodedColumns.from_series({name: self.shown[name] for name in self.shown.columns}, self.infos)
-
-    @cached_property
+    @property
     def entry_group(self) -> Ints:
         """The group of each entry."""
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
@@ -72,7 +71,8 @@ class PublishedValues:
     @cached_property
     def share(self) -> Reals:
         """How much of its group each entry is."""
-        shares: Reals = self.count / np.bincount(self.entry_group, self.count, self.starts.size - 1)[self.entry_group]
+        totals = np.bincount(self.entry_group, self.count, self.starts.size - 1)
+        shares: Reals = self.count / np.repeat(totals, np.diff(self.starts))
         return shares
 
     @cached_property
@@ -98,13 +98,14 @@ class PublishedValues:
     def true_codes(self, original: pl.DataFrame) -> Codes:
         """The code of everybody's true value; -1 where the table does not have it."""
         fold = self.attribute not in self.manifest.parameters.case
-        true = comparable(original_values(original, self.info, self.manifest), fold_case=fold)
+        different, place = different_values(original_values(original, self.info, self.manifest, in_codes=True))
+        true = comparable(different, fold_case=fold)
         known = comparable(self.values, fold_case=fold).to_frame("value").with_row_index("code")
         known = known.unique("value", keep="first")
         if true.dtype != known["value"].dtype:
             known, true = known.with_columns(pl.col("value").cast(pl.String)), true.cast(pl.String)
         coded = true.to_frame("value").join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-        return coded["code"].cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)
+        return coded["code"].cast(pl.Int32).fill_null(-1).to_numpy()[place]
 
 
 def published_values(release: Release, *, sets: bool = True, merged: bool = True) -> list[PublishedValues]:
@@ -154,6 +155,7 @@ def _values_of_groups(release: Release, merged: bool) -> Iterator[PublishedValue
             count=entries["count"].to_numpy().astype(np.float64),
             handing=block.assignment,
             values=value_series(block.values.columns[name], infos[name]),
+            rows=block.groups.rows,
         )
 
 
@@ -212,17 +214,39 @@ def _values_of_rows(
     )
 
 
+class Saying(Protocol):
+    """What rows say of an attribute, worked out for those that are asked about."""
+
+    def of_rows(self, rows: Ints) -> RowShares:
+        """What these rows say, in their order."""
+
+
 @dataclass(frozen=True, eq=False)
 class RowShares:
-    """What every row says: row r says code[c] with share[c], for c from begin[r] to end[r]."""
+    """What some rows say: row r says what line `line_of[r]` does.
 
+    Line i says code[c], for c from begin[i] to end[i], with the share that stands `shift[i]` behind place c of `share`.
+    """
+
+    line_of: npt.NDArray[np.integer]
     begin: Ints
     end: Ints
     code: Codes
     share: Reals
+    shift: Ints
+
+    @classmethod
+    def unshifted(
+        cls, line_of: npt.NDArray[np.integer], begin: Ints, end: Ints, code: Codes, share: Reals
+    ) -> RowShares:
+        """Codes and shares stand beside each other."""
+        return cls(line_of, begin, end, code, share, np.zeros(begin.size, np.int64))
+
+    def of_rows(self, rows: Ints) -> RowShares:
+        return replace(self, line_of=self.line_of[rows])
 
 
 def group_shares(published: PublishedValues) -> RowShares:
     """Every row says what its group says."""
-    starts, group_of = published.starts, published.group_of
-    return RowShares(starts[group_of], starts[group_of + 1], published.code, published.share)
+    starts = published.starts
+    return RowShares.unshifted(published.group_of, starts[:-1], starts[1:], published.code, published.share)

@@ -22,6 +22,7 @@ from pluralis.release.manifest import Claim
 from pluralis.release.original import original_values
 from pluralis.release.release import GROUP, Release
 from pluralis.release.subtables import Subtable
+from pluralis.table.dictionaries import decode
 from pluralis.table.labels import number_text
 
 FEW = 8  # people of whom every world is counted
@@ -38,8 +39,13 @@ def protecting_claims(release: Release) -> list[Claim]:
 
 def original_columns(release: Release, original: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Columns of the original, as the release spells them; numbers as one type."""
-    infos = attributes_of(release)
-    return pl.DataFrame({n: comparable(original_values(original, infos[n], release.manifest)) for n in names})
+    return pl.DataFrame([decode(original_column(release, original, name)) for name in names])
+
+
+def original_column(release: Release, original: pl.DataFrame, name: str) -> pl.Series:
+    """One of them, its text as codes."""
+    values = original_values(original, attributes_of(release)[name], release.manifest, in_codes=True)
+    return (values.cast(pl.Float64) if values.dtype.is_numeric() else values).rename(name)
 
 
 def claim_result(

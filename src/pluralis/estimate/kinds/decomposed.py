@@ -20,6 +20,7 @@ from pluralis.estimate.group_counts import Block, CodedColumns, Grouped, Groups,
 from pluralis.kernels.expect import DRAWN, HANDED_OUT
 from pluralis.release.attributes import attributes_of
 from pluralis.release.release import GROUP, Release
+from pluralis.table.dictionaries import decode, decode_table
 
 _PLACE, _WEIGHT, _SUM = "\0place", "\0weight", "\0sum"
 
@@ -42,7 +43,7 @@ class _Sets:
         self.group = release.tables["quasi"][GROUP]
         self.groups = number_groups(rows, self.group, [])[0]
         self.all_rows = Groups(rows, np.zeros(self.group.len(), np.int32), 1)
-        self.joint = release.tables.get("sensitive")
+        self.joint = decode_table(release.tables["sensitive"]) if "sensitive" in release.tables else None
 
     def blocks(self, names: tuple[str, ...]) -> Sequence[Block]:
         if self.joint is None or names in ((), (self.primary,)):
@@ -52,8 +53,8 @@ class _Sets:
     def totals(self, names: tuple[str, ...]) -> Sequence[Block]:
         if self.joint is not None and names:
             return [self._block_of_all_rows(self.joint, list(names))]
-        tables = {name: self.tables.get(f"sensitive_{name}") for name in names}
-        published = {name: table.rename({"value": name}) for name, table in tables.items() if table is not None}
+        tables = {name: self._counts(name) for name in names}
+        published = {name: table for name, table in tables.items() if table is not None}
         return (
             [self._block_of_all_rows(table, [name]) for name, table in published.items()]
             if len(published) == len(names)
@@ -68,7 +69,7 @@ class _Sets:
         """The values of an attribute in each group, in order of groups, each with its weight."""
         entries = self.tables["values"].filter(pl.col("attribute") == name)
         _, (of_entry,) = number_groups(self.groups.rows, self.group, [entries[GROUP]])
-        values = pl.DataFrame({_PLACE: of_entry, name: entries["value"]})
+        values = pl.DataFrame({_PLACE: of_entry, name: decode(entries["value"])})
         info = self.infos[name]
         if info.type == "number":
             whole = all(isinstance(end, int) for end in info.domain or ())
@@ -82,8 +83,12 @@ class _Sets:
         """How common each value of an attribute is, if that is published."""
         if self.joint is not None:
             return self.joint.group_by(name).agg(pl.col("count").sum())
+        return self._counts(name)
+
+    def _counts(self, name: str) -> pl.DataFrame | None:
+        """How often each value of an attribute occurs, if that is published for it alone."""
         table = self.tables.get(f"sensitive_{name}")
-        return None if table is None else table.rename({"value": name})
+        return None if table is None else decode_table(table).rename({"value": name})
 
     def _single(self, name: str) -> Block:
         entries = self._set(name)
