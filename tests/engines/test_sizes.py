@@ -47,13 +47,13 @@ def test_without_a_limit_nothing_is_refused_and_the_machine_is_used(monkeypatch:
 
 @given(
     memory=st.integers(0, 8 << 30), spelled=st.floats(8, 2_000), columns=st.integers(1, 60),
-    texts=st.integers(0, 1 << 30), held=st.integers(0, 1 << 30),
+    texts=st.integers(0, 1 << 30), in_memory=st.integers(0, 1 << 30),
     part=st.none() | st.integers(LEAST, 10**6), workers=st.none() | st.integers(0, 6),
 )  # fmt: skip
 def test_what_is_chosen_fits_or_what_is_needed_is_said(
-    memory: int, spelled: float, columns: int, texts: int, held: int, part: int | None, workers: int | None
+    memory: int, spelled: float, columns: int, texts: int, in_memory: int, part: int | None, workers: int | None
 ) -> None:
-    rows = Rows(spelled, columns, texts, held)
+    rows = Rows(spelled, columns, texts, in_memory)
     fewest = need(rows, 1 if workers is None else max(1, workers), part or LEAST, attacks=True)
     if fewest > memory:
         with pytest.raises(InputError, match=f"need {fewest / MIB:,.0f} MiB"):

@@ -301,14 +301,14 @@ class _Message:
     def of_rows(self, rows: Ints) -> tuple[npt.NDArray[np.bool_], Reals]:
         """Which of these rows are told of, and how likely each share of those makes what is told, row by row."""
         line_of = self.pairs.line_of[rows]
-        told = line_of >= 0
-        lines, place = np.unique(line_of[told], return_inverse=True)
+        covered = line_of >= 0
+        lines, place = np.unique(line_of[covered], return_inverse=True)
         one, other = self.pairs.sides(lines)
         width = one.end - one.begin
         starts = np.cumsum(width) - width
         out = np.empty(int(width.sum()))
         weigh_by_other(one, other, self.given, starts, out)
-        return told, out[ranges(starts[place], width[place])]
+        return covered, out[ranges(starts[place], width[place])]
 
 
 def _messages(one: Likelihoods, others: Sequence[Likelihoods], joints: Joints) -> Iterator[_Message]:
@@ -357,9 +357,9 @@ class WeighedShares:
         alone = whole.share[ranges(begin, width)]
         share = alone
         for message in self.messages:
-            told, weight = message.of_rows(rows[own])
+            covered, weight = message.of_rows(rows[own])
             weighed = share.copy()
-            weighed[np.repeat(told, width)] *= weight
+            weighed[np.repeat(covered, width)] *= weight
             total = np.repeat(_sums(weighed, width), width)
             share = np.divide(weighed, total, out=alone.copy(), where=total > 0)
         line_of = self.one.group_of[rows].astype(np.int64)

@@ -281,10 +281,10 @@ def _listed(tree, boxes):
     starts, points, end = np.zeros(boxes.rows.size + 1, np.int64), np.empty(boxes.rows.size + FEW, np.int32), 0
     for box in range(boxes.rows.size):
         node, stop = tree.roots[boxes.key[box]], tree.roots[boxes.key[box] + 1]
-        found, visited = 0, 0
+        covered, visited = 0, 0
         if end + FEW > points.size:
             points = np.concatenate((points, np.empty(points.size, np.int32)))
-        while node < stop and found <= FEW and visited < SOME:
+        while node < stop and covered <= FEW and visited < SOME:
             visited += 1
             if not _meets(tree, node, boxes, box):
                 node = tree.skip[node]
@@ -292,13 +292,13 @@ def _listed(tree, boxes):
             if tree.skip[node] == node + 1:
                 for point in range(tree.first[node], tree.last[node]):
                     if _covers(tree, point, boxes, box):
-                        if found < FEW:
-                            points[end + found] = point
-                        found += 1
+                        if covered < FEW:
+                            points[end + covered] = point
+                        covered += 1
             node += 1
-        few[box] = node >= stop and found <= FEW
-        count[box] = found if few[box] else FEW + 1
-        end += found if few[box] else 0
+        few[box] = node >= stop and covered <= FEW
+        count[box] = covered if few[box] else FEW + 1
+        end += covered if few[box] else 0
         starts[box + 1] = end
     return few, starts, points[:end].copy(), count
 
@@ -306,7 +306,7 @@ def _listed(tree, boxes):
 @njit(cache=True, nogil=True)
 def _cheapest_listed(points, price, floor, begin):
     """As `_cheapest`, of listed points, from one of them on; also which of them it is."""
-    best, first, second, at = -1, CLOSED, CLOSED, 0
+    best, first, second, place = -1, CLOSED, CLOSED, 0
     for looked in range(points.size):
         i = begin + looked
         if i >= points.size:
@@ -314,24 +314,24 @@ def _cheapest_listed(points, price, floor, begin):
         own = price[points[i]]
         if own < second:
             if own < first:
-                best, first, second, at = points[i], own, first, i
+                best, first, second, place = points[i], own, first, i
             else:
                 second = own
             if second <= floor:
-                return best, second, looked + 1, at
-    return best, second, points.size, at
+                return best, second, looked + 1, place
+    return best, second, points.size, place
 
 
 @njit(cache=True, nogil=True)
 def _cheapest(tree, market, boxes, box, floor, begin):
     """The cheapest open point of a box or -1, the price of the second or CLOSED, how many nodes were visited, and where
-    the point stands: its leaf. The search begins at a node and ends where it began.
+    the point stands: its leaf. The search begins place a node and ends where it began.
 
     No point of the box costs less than `floor`.
     """
     root, end = tree.roots[boxes.key[box]], tree.roots[boxes.key[box] + 1]
     begin = max(begin, root)
-    best, first, second, visited, at = -1, CLOSED, CLOSED, 0, begin
+    best, first, second, visited, place = -1, CLOSED, CLOSED, 0, begin
     for turn in range(2):
         node, stop = (begin, end) if turn == 0 else (root, begin)
         while node < stop:
@@ -344,13 +344,13 @@ def _cheapest(tree, market, boxes, box, floor, begin):
                     price = market.price[point]
                     if price < second and _covers(tree, point, boxes, box):
                         if price < first:
-                            best, first, second, at = point, price, first, node
+                            best, first, second, place = point, price, first, node
                         else:
                             second = price
                         if second <= floor:
-                            return best, second, visited, at
+                            return best, second, visited, place
             node += 1
-    return best, second, visited, at
+    return best, second, visited, place
 
 
 @njit(cache=True, nogil=True)
@@ -410,10 +410,10 @@ def _bid(tree, boxes, choice, wanting, owner, steps):
                     break
                 if choice.few[box]:
                     listed = choice.points[choice.starts[box] : choice.starts[box + 1]]
-                    found = _cheapest_listed(listed, market.price, floor[box], begin[box])
+                    bid = _cheapest_listed(listed, market.price, floor[box], begin[box])
                 else:
-                    found = _cheapest(tree, market, boxes, box, floor[box], begin[box])
-                point, second, visited, begin[box] = found
+                    bid = _cheapest(tree, market, boxes, box, floor[box], begin[box])
+                point, second, visited, begin[box] = bid
                 floor[box] = second
                 spent += visited
                 if point < 0:

@@ -101,14 +101,10 @@ def publish(
             encoding=encoding, separator=separator,
         )  # fmt: skip
         if engine is None and not as_json:
-            why = "to stay within --memory" if memory is not None else f"as it has {LARGE:,} rows or more"
-            terminal().say("[yellow]note[/] {}", f"The table is published in parts, {why} (--engine local).")
+            _say_why(memory, LARGE)
         show_parts(terminal(), _uninterrupted(in_parts), out, as_json=as_json)
         return
-    if part_rows is not None or spark is not None or memory is not None:
-        raise PolicyError(
-            "--part-rows, --memory and --spark are about a release in parts: say --engine local or --engine spark."
-        )
+    _refuse_without_parts(part_rows, memory, spark)
     key = Key.test() if test_key else key_for(out)
 
     def in_memory() -> tuple[Publication, Verdict]:
@@ -123,6 +119,20 @@ def publish(
         print_json(_as_dict(publication, verdict, out))
     else:
         show_publication(terminal(), publication, verdict, out)
+
+
+def _refuse_without_parts(*asked: object) -> None:
+    """Refuse what is about releases in parts, where there is none."""
+    if any(one is not None for one in asked):
+        raise PolicyError(
+            "--part-rows, --memory and --spark are about a release in parts: say --engine local or --engine spark."
+        )
+
+
+def _say_why(memory: str | None, large: int) -> None:
+    """Why a table is published in parts where nobody asked for it."""
+    why = "to stay within --memory" if memory is not None else f"as it has {large:,} rows or more"
+    terminal().say("[yellow]note[/] {}", f"The table is published in parts, {why} (--engine local).")
 
 
 def _uninterrupted(publishing: Callable[[], _Published]) -> _Published:

@@ -160,7 +160,7 @@ class _Lot:
     def tend(self, place: int) -> None:
         """Feed one worker, and a new one in its place where it dies."""
         worker, self._idle[place] = self._idle[place], None
-        told = False
+        knows = False
         try:
             while True:
                 i = self._waiting.get_nowait()
@@ -168,10 +168,10 @@ class _Lot:
                 self._busy.add(worker)
                 if self._over.is_set():
                     worker.kill()
-                result = _asked(worker, [*([] if told else [self._begin]), (self._tasks[i],)], self._limit)
+                result = _asked(worker, [*([] if knows else [self._begin]), (self._tasks[i],)], self._limit)
                 self._busy.discard(worker)
-                told = not isinstance(result, Died)
-                worker = worker if told else None
+                knows = not isinstance(result, Died)
+                worker = worker if knows else None
                 self.done.put((i, result))
         except Empty:
             self._idle[place] = worker
@@ -233,10 +233,10 @@ def serve() -> None:
     """What a worker does: tasks from standard input, results to standard output, until the input ends."""
     results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else is printed is no result
-    told, call, shared = sys.stdin.buffer, None, b""
+    pipe, call, shared = sys.stdin.buffer, None, b""
     while True:
         try:
-            message = pickle.load(told)
+            message = pickle.load(pipe)
         except EOFError:
             return
         if len(message) == 2:

@@ -34,13 +34,13 @@ _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
 class Rows:
     """What rows of a table take: bytes of one, spelled out; how many columns; bytes of all different texts.
 
-    `held` are those of a table that this process has in memory.
+    `in_memory` are those of a table that this process has in memory.
     """
 
     spelled: float
     columns: int
     texts: int = 0
-    held: int = 0
+    in_memory: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def sizes_for(rows: Rows, *, memory: int | None, part: int | None, workers: int 
 def need(rows: Rows, workers: int, part: int, attacks: bool) -> int:
     """Bytes that all processes hold together."""
     each = WORKER + SPELLED * rows.texts + PUBLISHED * part * rows.spelled
-    return int(ALONE + rows.held + SPELLED * rows.texts + workers * each + attacks * ATTACKS)
+    return int(ALONE + rows.in_memory + SPELLED * rows.texts + workers * each + attacks * ATTACKS)
 
 
 def _room(rows: Rows, memory: int, workers: int, attacks: bool) -> float:

@@ -31,12 +31,12 @@ from pluralis.engines.spark_tasks import (
     Chunks,
     Kinds,
     Versions,
+    answer,
     facts,
     handed_over,
     packed,
     rows_of_shards,
     sketch,
-    told,
     worker,
 )
 from pluralis.errors import InputError, MissingExtra, OutputError, PluralisError
@@ -132,7 +132,7 @@ class SparkEngine:
                 )
 
     def learned(self, policy: Policy) -> Cleaning:
-        every: list[Facts] = self._told(published_columns(policy), partial(facts, policy), "learning the values")
+        every: list[Facts] = self._answers(published_columns(policy), partial(facts, policy), "learning the values")
         rows = sum(own.rows for own in every)
         if rows != self.table.height:
             raise InputError(
@@ -143,13 +143,15 @@ class SparkEngine:
         return cleaning_of(all_facts(every), policy)
 
     def different(self, cleaning: Cleaning, draw: Draw, enough: int) -> int:  # noqa: ARG002
-        sketches: list[Sketch] = self._told(cleaning.columns, partial(sketch, cleaning, draw), "counting who differs")
+        sketches: list[Sketch] = self._answers(
+            cleaning.columns, partial(sketch, cleaning, draw), "counting who differs"
+        )
         return reduce(Sketch.and_of, sketches).different
 
     def route(self, cleaning: Cleaning, draw: Draw, shards: int) -> Mapping[int, int]:
         self._routing = cleaning, draw, shards
         count = partial(rows_of_shards, cleaning, draw, shards)
-        counts = self._told(cleaning.columns, count, f"routing rows to {shards:,} shards")
+        counts = self._answers(cleaning.columns, count, f"routing rows to {shards:,} shards")
         return sum((Counter(own) for own in counts), Counter[int]())
 
     def each(
@@ -167,11 +169,11 @@ class SparkEngine:
             raise OutputError("Spark lost parts, or gave some twice. Nothing was written.")
         yield from results.items()
 
-    def _told(self, names: Sequence[str], call: Callable[[Chunks], object], doing: str) -> list[Any]:
+    def _answers(self, names: Sequence[str], call: Callable[[Chunks], object], doing: str) -> list[Any]:
         """What a function makes of each partition of some columns."""
         frame, kinds = self._columns(names)
         with stage(doing), _telling():
-            rows = frame.mapInArrow(partial(told, Versions(), kinds, call), "result binary").collect()
+            rows = frame.mapInArrow(partial(answer, Versions(), kinds, call), "result binary").collect()
         return [_result(row.result) for row in rows]
 
     def _columns(self, names: Sequence[str]) -> tuple[DataFrame, Kinds]:
@@ -188,9 +190,9 @@ class SparkEngine:
             return frame.select(*map(_quoted, names)), kinds
 
 
-def _result(told: Any) -> Any:
+def _result(answer: Any) -> Any:
     """What an executor told; its error is raised."""
-    result = pickle.loads(bytes(told))
+    result = pickle.loads(bytes(answer))
     if isinstance(result, PluralisError):
         raise result
     return result

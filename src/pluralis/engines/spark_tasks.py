@@ -63,7 +63,7 @@ def handed_over(kind: pl.DataType) -> pl.DataType | None:
     return _WIDER.get(kind)
 
 
-def told(versions: Versions, kinds: Kinds, call: Callable[[Chunks], object], batches: Batches) -> Batches:
+def answer(versions: Versions, kinds: Kinds, call: Callable[[Chunks], object], batches: Batches) -> Batches:
     """What a function makes of the rows of a partition, as one row of bytes; none where there are no rows."""
     import pyarrow as pa
 

@@ -146,11 +146,11 @@ def read_as_whole(policy: Policy, cleaning: Cleaning) -> Policy:
 def rows_of(source: Source, policy: Policy) -> Rows:
     """What rows of a table take, by the first of them."""
     names = [name for name in source.columns if name in {*policy.needed, *policy.columns}]
-    held = 0
+    in_memory = 0
     if isinstance(source, ParquetFile):
         first = next(source.chunks(source.pieces(SEEN)[0], names, SEEN))
     else:
-        first, held = source.select(names).head(SEEN), int(source.estimated_size())
+        first, in_memory = source.select(names).head(SEEN), int(source.estimated_size())
     texts = first.select(pl.selectors.string() | pl.selectors.categorical() | pl.selectors.enum()).cast(pl.String)
     letters = sum(int(column.str.len_bytes().sum() or 0) for column in texts) / max(1, first.height)
-    return Rows(letters + 16 * texts.width + 8 * (first.width - texts.width), first.width, held=held)
+    return Rows(letters + 16 * texts.width + 8 * (first.width - texts.width), first.width, in_memory=in_memory)

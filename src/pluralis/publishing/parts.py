@@ -13,8 +13,8 @@ What joining tells somebody who knows the method is bounded as for shards in mem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,8 +27,8 @@ from pluralis.auditing.parts import verdict_of_parts
 from pluralis.display.objects import Columns, Shown
 from pluralis.engines.base import Engine
 from pluralis.engines.local import LocalEngine, local_engine
-from pluralis.engines.routing import Cleaning
-from pluralis.engines.sizes import MIB, PART, Sizes, bytes_of, sizes_for
+from pluralis.engines.routing import Cleaning, Source
+from pluralis.engines.sizes import MIB, PART, Rows, Sizes, bytes_of, sizes_for
 from pluralis.engines.spark import SparkEngine, session
 from pluralis.errors import AuditFailed, Infeasible, InputError, OutputError
 from pluralis.metrics import Loss
@@ -211,17 +211,12 @@ def publish_in_parts(
         public_stage, private_stage, spilled = stages
         working: Engine
         if engine == "spark":
-            files = parquet_of(table, policy)
-            working = SparkEngine(end.enter_context(session(spark)), files)
-            cleaning = working.learned(policy)
-            size = part or PART
+            working = SparkEngine(end.enter_context(session(spark)), parquet_of(table, policy))
+            cleaning, size = working.learned(policy), part or PART
         else:
             source = opened(table, policy, encoding, separator)
             sized = partial(sizes_for, memory=room, part=part, workers=workers, attacks=attacks)
-            rows = rows_of(source, policy)
-            working = end.enter_context(local_engine(source, spilled.folder, sized(rows)))
-            cleaning = working.learned(policy)
-            size = _resized(working, sized(replace(rows, texts=cleaning.letters)), cleaning, room)
+            working, cleaning, size = end.enter_context(_on_this_machine(source, policy, spilled.folder, sized, room))
         require_share(cleaning)
         shards = number_of_shards(working, cleaning, Draw(key), size)
         of_shards = working.route(cleaning, Draw(key), shards)
@@ -238,21 +233,33 @@ def publish_in_parts(
             _require_kept(public_stage.folder, allow_test)
         report = _report(policy, published, described, done)
         _write_private(private_stage, policy, key, published, report, PartShards.of_blocks(shards, blocks))
-        with one_at_a_time(target.parent), ExitStack() as undo:
-            check_target(target, replace=False, mark=MANIFEST)
-            private_stage.show(undo, replace=False)
-            public_stage.show(undo, replace=False, mode=0o755)
-            undo.pop_all()
+        _show(target, public_stage, private_stage)
     return published
 
 
-def _resized(working: LocalEngine, sizes: Sizes, cleaning: Cleaning, memory: int | None) -> int:
-    """Take the sizes in which to go on, now that all texts are known; the rows of a part."""
-    working.resize(sizes)
-    if memory is not None:
-        workers = f"{sizes.workers:,} worker{'s' * (sizes.workers > 1)}" if sizes.workers else "this process alone"
-        cleaning.notes.append(f"Within {memory / MIB:,.0f} MiB: {workers}, parts of about {sizes.part:,} rows.")
-    return sizes.part
+@contextmanager
+def _on_this_machine(
+    source: Source, policy: Policy, folder: Path, sized: Callable[[Rows], Sizes], memory: int | None
+) -> Iterator[tuple[LocalEngine, Cleaning, int]]:
+    """The local engine, what it learned, and the rows of a part: sizes are taken again once all texts are known."""
+    rows = rows_of(source, policy)
+    with local_engine(source, folder, sized(rows)) as working:
+        cleaning = working.learned(policy)
+        sizes = sized(replace(rows, texts=cleaning.letters))
+        working.resize(sizes)
+        if memory is not None:
+            workers = f"{sizes.workers:,} worker{'s' * (sizes.workers > 1)}" if sizes.workers else "this process alone"
+            cleaning.notes.append(f"Within {memory / MIB:,.0f} MiB: {workers}, parts of about {sizes.part:,} rows.")
+        yield working, cleaning, sizes.part
+
+
+def _show(target: Path, public: StagedFolder, private: StagedFolder) -> None:
+    """Let both folders take their names, or none."""
+    with one_at_a_time(target.parent), ExitStack() as undo:
+        check_target(target, replace=False, mark=MANIFEST)
+        private.show(undo, replace=False)
+        public.show(undo, replace=False, mode=0o755)
+        undo.pop_all()
 
 
 def _spill_of(target: Path) -> Path:

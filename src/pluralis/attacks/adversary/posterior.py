@@ -142,10 +142,10 @@ class Posterior:
         place = np.full(int(box_of.max(initial=-1)) + 1, -1, np.int64)
         place[boxes] = np.arange(boxes.size)
         rows = np.flatnonzero(place[box_of] >= 0)
-        said = self.shares.of_rows(rows)
-        lines = max(1, said.begin.size)
+        published = self.shares.of_rows(rows)
+        lines = max(1, published.begin.size)
         number = place[box_of[rows]] * lines
-        number += said.line_of
+        number += published.line_of
         number.sort()
         first = np.flatnonzero(np.diff(number, prepend=-1))
         weight = np.diff(first, append=number.size).astype(np.float64)
@@ -157,11 +157,11 @@ class Posterior:
             begins,
             weight,
             line,
-            said.begin,
-            said.end,
-            said.code,
-            said.share,
-            said.shift,
+            published.begin,
+            published.end,
+            published.code,
+            published.share,
+            published.shift,
         )
 
 
