@@ -93,15 +93,13 @@ def publish(
         raise with_every_problem(refusal, table, policy, None, encoding, separator) from None
     chosen = engine or ("local" if memory is not None else engine_for(table))
     if chosen != "memory":
-        if replace:
-            raise OutputError("A release in parts is not replaced: publish under another name, or --engine memory.")
+        _refuse_replacing(replace)
         in_parts = partial(
             publish_in_parts, table, rules, out, key=Key.test() if test_key else None, part=part_rows,
             engine=chosen, spark=spark, memory=memory, format=format, attacks=attack is not False, allow_test=test_key,
             encoding=encoding, separator=separator,
         )  # fmt: skip
-        if engine is None and not as_json:
-            _say_why(memory, LARGE)
+        _say_why(memory, LARGE, asked=engine is not None or as_json)
         show_parts(terminal(), _uninterrupted(in_parts), out, as_json=as_json)
         return
     _refuse_without_parts(part_rows, memory, spark)
@@ -129,8 +127,15 @@ def _refuse_without_parts(*asked: object) -> None:
         )
 
 
-def _say_why(memory: str | None, large: int) -> None:
-    """Why a table is published in parts where nobody asked for it."""
+def _refuse_replacing(replace: bool) -> None:
+    if replace:
+        raise OutputError("A release in parts is not replaced: publish under another name, or --engine memory.")
+
+
+def _say_why(memory: str | None, large: int, *, asked: bool) -> None:
+    """Why a table is published in parts, where nobody asked for it."""
+    if asked:
+        return
     why = "to stay within --memory" if memory is not None else f"as it has {large:,} rows or more"
     terminal().say("[yellow]note[/] {}", f"The table is published in parts, {why} (--engine local).")
 

@@ -34,7 +34,7 @@ from pluralis.errors import AuditFailed, Infeasible, InputError, OutputError
 from pluralis.metrics import Loss
 from pluralis.metrics.parts import loss_of_parts
 from pluralis.policy.policy import Policy, as_policy
-from pluralis.publishing.atomic_folders import SPILL, StagedFolder, check_target, one_at_a_time, staging
+from pluralis.publishing.atomic_folders import SPILL, Stage, StagedFolder, check_target, one_at_a_time, staging
 from pluralis.publishing.part_blocks import Asked, PartPublished, published_blocks
 from pluralis.publishing.part_method import require_choice, with_method
 from pluralis.publishing.part_requirements import (
@@ -253,7 +253,7 @@ def _on_this_machine(
         yield working, cleaning, sizes.part
 
 
-def _show(target: Path, public: StagedFolder, private: StagedFolder) -> None:
+def _show(target: Path, public: Stage, private: Stage) -> None:
     """Let both folders take their names, or none."""
     with one_at_a_time(target.parent), ExitStack() as undo:
         check_target(target, replace=False, mark=MANIFEST)
