@@ -50,9 +50,9 @@ from pluralis.publishing.private_folder import write_beside_key
 from pluralis.publishing.republishing import private_of
 from pluralis.publishing.saving import Format
 from pluralis.randomness import Draw, Key, Made
-from pluralis.release.manifest import MANIFEST, README
+from pluralis.release.manifest import MANIFEST, README, Manifest
 from pluralis.release.parts import OfAll, Parts, PartsManifest, part_folder, parts_readme
-from pluralis.release.reading import parts_of
+from pluralis.release.reading import manifest_of, parts_of
 from pluralis.report.report import render_report
 
 MOST_NOTES = 20
@@ -226,7 +226,8 @@ def publish_in_parts(
         parts, published = _manifest(public_stage, done, cleaning.notes)
         if parts_of(public_stage.folder) != parts:
             raise OutputError(f"{public_stage.folder} was changed by somebody else. Nothing was written.")
-        _write_private(private_stage, policy, key, published, done[0])
+        of_first = manifest_of(public_stage.folder / part_folder(1))
+        _write_private(private_stage, policy, key, published, done[0], of_first)
         with one_at_a_time(target.parent), ExitStack() as undo:
             check_target(target, replace=False, mark=MANIFEST)
             private_stage.show(undo, replace=False)
@@ -260,11 +261,13 @@ def _require_free(target: Path) -> None:
         check_target(one, replace=False, mark=MANIFEST)
 
 
-def _write_private(to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, first: PartPublished) -> None:
+def _write_private(
+    to: StagedFolder, policy: Policy, key: Key, published: PublishedParts, first: PartPublished, of_first: Manifest
+) -> None:
     """What only the publisher sees; the key knows what was made under it."""
     manifest = published.manifest
     replace(key.with_release(Made(manifest.method, _digest(manifest))), designs={}).write(to.folder / "key")
-    report = _report(policy, published, first)
+    report = _report(policy, published, first, of_first)
     lost = {"parts": [loss.to_dict() for loss in published.losses]}
     write_beside_key(to, policy, manifest.to_json(), published.verdict, lost, report, published.attacked)
 
@@ -273,9 +276,12 @@ def _manifest(to: StagedFolder, done: Sequence[PartPublished], before: Sequence[
     """Give the parts their names, remove what no part is, and write what they share; `before` is said of all rows."""
     every, verdicts, losses = OfAll(), [], []
     for i, part in enumerate(done, start=1):
-        assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
+        assert part.verdict is not None and part.loss is not None  # noqa: PT018
         (to.folder / part.folder).rename(to.folder / part_folder(i))
-        _require_none(every.add(part.manifest, part.sha256))
+        own = manifest_of(to.folder / part_folder(i))
+        if _digest(own) != part.sha256:
+            raise OutputError(f"{to.folder} was changed by somebody else. Nothing was written.")
+        _require_none(every.add(own, part.sha256))
         verdicts.append(part.verdict)
         losses.append(part.loss)
     _require_none(every.problems())
@@ -301,15 +307,15 @@ def _require_none(problems: Iterable[str]) -> None:
         )
 
 
-def _report(policy: Policy, published: PublishedParts, first: PartPublished) -> str:
+def _report(policy: Policy, published: PublishedParts, first: PartPublished, of_first: Manifest) -> str:
     """The report: claims of all parts; of attacks, losses and groups those of the first one."""
-    assert first.manifest is not None and first.loss is not None  # noqa: PT018
+    assert first.loss is not None
     stated = published.manifest
     whole = {"rows": stated.rows, "suppressed": stated.suppressed, "breaks": stated.breaks}
     notes = (SHOWN.format(parts=f"{len(stated.parts):,}"), *published.notes)
-    manifest = first.manifest.model_copy(update=whole)
+    manifest = of_first.model_copy(update=whole)
     return render_report(policy, manifest, published.verdict, first.loss, notes, first.attacked, first.exposures)
 
 
-def _digest(manifest: PartsManifest) -> str:
+def _digest(manifest: Manifest | PartsManifest) -> str:
     return hashlib.sha256(manifest.to_json().encode()).hexdigest()
