@@ -19,7 +19,7 @@ FAVORED = 50_000  # rows from which more workers are worth more than larger part
 CHUNK = 1 << 17  # rows that are read at a time
 PIECE = 1 << 20  # rows that are learned of, or routed, as one task
 
-ALONE = 300 * MIB  # this process, and the code of libraries
+ALONE = 200 * MIB  # this process, and the code of libraries
 WORKER = 140 * MIB  # each worker, before it has any rows
 ATTACKS = 350 * MIB  # more, for the worker that attacks its part
 PUBLISHED = 6  # times the rows of a part, spelled out, that a worker holds while it publishes them

@@ -23,17 +23,18 @@ from pluralis.publishing.atomic_folders import StagedFolder
 from pluralis.publishing.pipeline import publication_of
 from pluralis.publishing.saving import Format, staged
 from pluralis.randomness import Key
-from pluralis.release.manifest import Manifest
 from pluralis.report.exposure import Exposure, exposures
 from pluralis.table.named_values import NoSuchValue
 from pluralis.table.whole_table import WholeTable
 
 
 class PartPublished(NamedTuple):
-    """What a worker tells of a part that it wrote, to a folder of its own; or why there is none."""
+    """What a worker tells of a part that it wrote, to a folder of its own; or why there is none.
+
+    Its manifest stays in the folder: many of them would fill the memory of who waits for all parts.
+    """
 
     folder: str = ""
-    manifest: Manifest | None = None
     sha256: str = ""
     verdict: Verdict | None = None
     loss: Loss | None = None
@@ -84,7 +85,6 @@ def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublishe
         raise OutputError(f"Nothing was written: {error.strerror or error}.") from error
     return PartPublished(
         folder.folder.name,
-        manifest,
         hashlib.sha256(manifest.to_json().encode()).hexdigest(),
         verdict,
         publication.loss,

@@ -13,6 +13,7 @@ What joining tells somebody who knows the method is bounded as for shards in mem
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -56,7 +57,7 @@ from pluralis.publishing.saving import Format
 from pluralis.randomness import Draw, Key, Made
 from pluralis.release.manifest import MANIFEST, README, Manifest
 from pluralis.release.parts import OfAll, Parts, PartsManifest, part_folder, parts_readme
-from pluralis.release.reading import parts_of
+from pluralis.release.reading import manifest_of, parts_of
 from pluralis.report.exposure import exposures_of_parts
 from pluralis.report.report import render_report
 
@@ -299,9 +300,12 @@ def _manifest(
     """
     every, verdicts, losses = OfAll(cleaning.decided.orders), [], []
     for i, part in enumerate(done, start=1):
-        assert part.manifest is not None and part.verdict is not None and part.loss is not None  # noqa: PT018
+        assert part.verdict is not None and part.loss is not None  # noqa: PT018
         (written / part.folder).rename(to.folder / part_folder(i))
-        _require_none(every.add(part.manifest, part.sha256))
+        own = manifest_of(to.folder / part_folder(i))
+        if hashlib.sha256(own.to_json().encode()).hexdigest() != part.sha256:
+            raise OutputError(f"{to.folder} was changed by somebody else. Nothing was written.")
+        _require_none(every.add(own, part.sha256))
         verdicts.append(part.verdict)
         losses.append(part.loss)
     _require_none(every.problems())
@@ -319,8 +323,7 @@ def _manifest(
     whole = {
         "rows": manifest.rows, "suppressed": manifest.suppressed, "breaks": manifest.breaks, "claims": every.weakest
     }  # fmt: skip
-    assert done[0].manifest is not None  # it passed
-    described = done[0].manifest.model_copy(update=whole)
+    described = manifest_of(to.folder / part_folder(1)).model_copy(update=whole)
     return parts, PublishedParts(manifest, verdict, tuple(losses), attacked, notes), described
 
 
