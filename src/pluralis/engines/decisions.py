@@ -66,7 +66,7 @@ class Decisions:
         name, attribute = written.name, policy.columns[written.name]
         if attribute.rare is not None:
             before = written
-            joining = joining_of(before, _by_text(before, shown), attribute, policy.folder, None)
+            joining = joining_of(before, dict(_by_text(before, shown).iter_rows()), attribute, policy.folder, None)
             if joining.becomes:
                 gone = before.is_in(pl.Series([*joining.becomes], dtype=pl.String).implode())
                 notes.append(joining_note(name, joining.becomes, int(rows.filter(gone).sum())))
@@ -77,7 +77,7 @@ class Decisions:
                     written.set(shown == 0, None), before, attribute, joining.into, policy.folder, None
                 )
         if attribute.order is not None:
-            texts = [*_by_text(written, shown)]
+            texts = _by_text(written, shown)["text"].to_list()
             self.orders[name] = ordered_values(texts, attribute.order, name, fold_case=attribute.case == "fold")
         if attribute.role == "sensitive":
             self.commonest[name] = _common(name, _by_text(written, shown), attribute, policy)
@@ -95,19 +95,20 @@ class Decisions:
                 self.orders[name] = break_labels(breaks)
 
 
-def _by_text(written: pl.Series, rows: pl.Series) -> dict[str, int]:
-    """How many rows hold each text that some row holds, in order of text."""
+def _by_text(written: pl.Series, rows: pl.Series) -> pl.DataFrame:
+    """Each `text` that some row holds, and how many `rows` do, in order of text."""
     counts = pl.DataFrame({"text": written.cast(pl.String), "rows": rows}).drop_nulls("text")
-    counts = counts.group_by("text").agg(pl.col("rows").sum()).filter(pl.col("rows") > 0).sort("text")
-    return dict(zip(counts["text"], counts["rows"], strict=True))
+    return counts.group_by("text").agg(pl.col("rows").sum()).filter(pl.col("rows") > 0).sort("text")
 
 
-def _common(name: str, counts: Mapping[str, int], attribute: Attribute, policy: Policy) -> list[Common]:
+def _common(name: str, counts: pl.DataFrame, attribute: Attribute, policy: Policy) -> list[Common]:
     """The commonest value of a column, and those with a bound of their own; PolicyError for one that no row holds."""
-    texts = [*counts]
-    column = Column(name, "sensitive", "text", np.zeros(0, np.int32), texts)
-    bounded = [
-        Common(texts[code], counts[texts[code]], share) for code, share in bounds_by_code(column, attribute).items()
+    common = [
+        Common(text, rows, Fraction(1, policy.l(name)))
+        for text, rows in counts.filter(pl.col("rows") == pl.col("rows").max()).head(1).rows()
     ]
-    top = min(counts, key=lambda text: (-counts[text], text), default=None)
-    return bounded if top is None else [Common(top, counts[top], Fraction(1, policy.l(name))), *bounded]
+    if attribute.at_most is None:
+        return common
+    texts, rows = counts["text"].to_list(), counts["rows"]
+    bounds = bounds_by_code(Column(name, "sensitive", "text", np.zeros(0, np.int32), texts), attribute)
+    return [*common, *(Common(texts[code], rows[code], share) for code, share in bounds.items())]
