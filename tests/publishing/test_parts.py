@@ -153,7 +153,7 @@ def test_what_needs_all_rows_at_once_is_refused(policy: pls.Policy, about: str, 
 
 def test_a_worker_that_dies_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "TASK", "support.worker_tasks:end")
-    with pytest.raises(OutputError, match="A worker ended while it published a part"):
+    with pytest.raises(OutputError, match="A worker ended while it worked on a part"):
         published(people(), policy_of("anatomy"), tmp_path / "release", workers=1)
     assert list(tmp_path.iterdir()) == []
 

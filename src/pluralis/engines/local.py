@@ -59,8 +59,8 @@ class LocalEngine:
         for i, result in share_out(TASK, shared, tasks, self.workers or how_many(len(tasks), size), LONGEST):
             if isinstance(result, Died):
                 raise OutputError(
-                    f"A worker ended while it published a part ({result.code}). Is memory short? Try smaller parts, "
-                    "with --part-rows."
+                    f"A worker ended while it worked on a part ({result.code}). Is memory short? Try smaller parts, "
+                    "with --part-rows of publish."
                 )
             yield i, result
 
