@@ -308,6 +308,28 @@ def test_the_private_folder_of_another_release_is_refused(
         verb(mixed.with_name("release"), people())
 
 
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"shards": 3, "first": [0, 1]},
+        {"shards": 3, "first": [0, 2, 1]},
+        {"shards": 2, "first": [0, 1, 2]},
+        {"shards": 3, "first": [1, 2, 3]},
+        {"shards": 10**12, "first": [0, 1, 2]},
+        {"shards": 3},
+        [],
+    ],
+)
+def test_damaged_shards_are_refused(kept: object, anatomy: Path, tmp_path: Path) -> None:
+    folder = copied(anatomy, tmp_path)
+    path = tmp_path / "release.private" / "parts.json"
+    own = json.loads(path.read_text(encoding="utf-8"))
+    damaged = {"manifest_sha256": own["manifest_sha256"], **kept} if isinstance(kept, dict) else kept
+    path.write_text(json.dumps(damaged), encoding="utf-8")
+    with pytest.raises(InputError, match="does not say which shards"):
+        pls.measure(folder, people())
+
+
 def test_another_key_routes_to_other_parts(anatomy: Path, tmp_path: Path) -> None:
     folder = copied(anatomy, tmp_path)
     path = tmp_path / "release.private" / "key"

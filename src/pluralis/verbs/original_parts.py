@@ -121,7 +121,11 @@ def telling_of_a_part(release: object) -> Iterator[None]:
 def _of_private(private: Path, manifest: PartsManifest) -> tuple[Policy, Key, PartShards]:
     """What the private folder of this release has to route its original again."""
     files = [private / name for name in ("key", "policy.yaml", PART_SHARDS)]
-    if missing := [path.name for path in files if not path.exists()]:
+    try:
+        there = {path.name for path in private.iterdir()} if private.is_dir() else set()
+    except OSError as error:
+        raise InputError(f"{private} cannot be read: {error.strerror}. Do it as its owner.") from None
+    if missing := [path.name for path in files if path.name not in there]:
         raise InputError(
             f"A release in parts is compared with its original part by part, and which rows are in which part only its "
             f"publisher can tell. {private} has no {' and no '.join(missing)}. Do it where the private folder is, or "
