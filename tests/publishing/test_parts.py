@@ -220,6 +220,7 @@ def test_commands_take_a_release_in_parts(
     assert "Every claim holds" in call("audit", folder, "--allow-test").out
     assert call("query", folder, "age < 30", "--json").json["value"] == (people()["age"] < 30).sum()
     assert call("measure", folder, "--original", table, "--json").json["rows"] == ROWS
+    assert "Put together from all parts" in call("measure", folder, "--original", table).out
     beside = call("audit", folder, "--original", table, "--allow-test", "--json").json["findings"]
     assert any(one["claim"] == COUNTED for one in beside)
     report = tmp_path / "release.private" / "report.html"

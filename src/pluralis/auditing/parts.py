@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pluralis.auditing.verdict import Finding, Verdict
+from pluralis.display.words import counted
 from pluralis.release.parts import Parts
 
 
@@ -56,7 +57,10 @@ def _counted(finding: Finding, failing: int) -> Finding:
     """A finding that says in how many parts it fails, where they are several and it is binding."""
     if failing < 2 or not finding.binding:
         return finding
-    return replace(finding, note="; ".join(filter(None, (finding.note, f"so in {failing:,} parts"))))
+    others = f"and {counted(failing - 1, 'more part')}"
+    if finding.witness is not None:
+        return replace(finding, witness=f"{finding.witness}, {others}")
+    return replace(finding, note=", ".join(filter(None, (finding.note, others))))
 
 
 def _weakness(finding: Finding) -> tuple[bool, float, float]:
