@@ -154,7 +154,7 @@ def test_what_compares_groups_with_all_rows_is_refused(bound: dict[str, float], 
 
 def test_a_worker_that_dies_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "TASK", "support.worker_tasks:end")
-    with pytest.raises(OutputError, match="A worker ended while it published a part"):
+    with pytest.raises(OutputError, match="A worker ended while it worked on a part"):
         published(people(), policy_of("anatomy"), tmp_path / "release", workers=1)
     assert list(tmp_path.iterdir()) == []
     people().write_parquet(tmp_path / "people.parquet")
@@ -225,6 +225,7 @@ def test_commands_take_a_release_in_parts(
     assert "Every claim holds" in call("audit", folder, "--allow-test").out
     assert call("query", folder, "age < 30", "--json").json["value"] == (people()["age"] < 30).sum()
     assert call("measure", folder, "--original", table, "--json").json["rows"] == ROWS
+    assert "Put together from all parts" in call("measure", folder, "--original", table).out
     beside = call("audit", folder, "--original", table, "--allow-test", "--json").json["findings"]
     assert any(one["claim"] == COUNTED for one in beside)
     report = tmp_path / "release.private" / "report.html"

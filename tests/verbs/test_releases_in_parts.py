@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -268,7 +269,8 @@ VERBS: list[Callable[..., object]] = [audited, pls.measure, pls.attack]
 
 def test_another_table_is_no_original(anatomy: Path) -> None:
     other = people(seed=1)
-    assert not audited(anatomy, other).holds
+    counted = next(own for own in audited(anatomy, other).failures if own.claim == COUNT)
+    assert re.fullmatch("part-0000., and 2 more parts", counted.witness or "")
     for verb in (pls.measure, pls.attack):
         with pytest.raises(InputError, match=r"part-0000. has .* it is not the original of this release"):
             verb(anatomy, other)
@@ -284,7 +286,7 @@ def test_a_stranger_is_told_what_is_needed(
 ) -> None:
     folder = copied(anatomy, tmp_path)
     (tmp_path / "release.private" / name).unlink()
-    with pytest.raises(InputError, match=rf"only its publisher can tell.*release.private has no {name}"):
+    with pytest.raises(InputError, match=rf"it takes the key to say.*release.private has no {name}"):
         verb(folder, people())
     shutil.rmtree(tmp_path / "release.private")
     with pytest.raises(InputError, match=r"no key and no policy.yaml and no parts.json"):
@@ -304,6 +306,28 @@ def test_the_private_folder_of_another_release_is_refused(
     shutil.copy(other / "parts.json", mixed)
     with pytest.raises(InputError, match="does not say which shards the parts of this release have"):
         verb(mixed.with_name("release"), people())
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"shards": 3, "first": [0, 1]},
+        {"shards": 3, "first": [0, 2, 1]},
+        {"shards": 2, "first": [0, 1, 2]},
+        {"shards": 3, "first": [1, 2, 3]},
+        {"shards": 10**12, "first": [0, 1, 2]},
+        {"shards": 3},
+        [],
+    ],
+)
+def test_damaged_shards_are_refused(kept: object, anatomy: Path, tmp_path: Path) -> None:
+    folder = copied(anatomy, tmp_path)
+    path = tmp_path / "release.private" / "parts.json"
+    own = json.loads(path.read_text(encoding="utf-8"))
+    damaged = {"manifest_sha256": own["manifest_sha256"], **kept} if isinstance(kept, dict) else kept
+    path.write_text(json.dumps(damaged), encoding="utf-8")
+    with pytest.raises(InputError, match="does not say which shards"):
+        pls.measure(folder, people())
 
 
 def test_another_key_routes_to_other_parts(anatomy: Path, tmp_path: Path) -> None:

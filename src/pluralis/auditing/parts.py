@@ -6,12 +6,14 @@ if it holds in all of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
 
 from pluralis.auditing.verdict import Finding, Verdict
+from pluralis.display.words import counted
 from pluralis.release.manifest import Manifest
 from pluralis.release.parts import Parts
 from pluralis.release.recodings import Recoding, joined_counts, too_rare_of
@@ -30,6 +32,7 @@ def verdict_of_parts(parts: Parts, verdicts: Iterable[Verdict]) -> Verdict:
     x: holds, measured 0.5 in part-00002, group 1
     """
     weakest: dict[str, Finding] = {}
+    failing = Counter[str]()
     lists = None
     manifest = parts.manifest
     for info, claims, verdict in zip(manifest.parts, parts.claims, verdicts, strict=True):
@@ -37,18 +40,31 @@ def verdict_of_parts(parts: Parts, verdicts: Iterable[Verdict]) -> Verdict:
         of_all = dict(zip(claims, manifest.claims, strict=True))
         for finding in verdict.findings:
             placed = _placed(replace(finding, claim=of_all.get(finding.claim, finding.claim)), info.folder)
+            failing[placed.claim] += not placed.holds
             known = weakest.setdefault(placed.claim, placed)
             if _weakness(placed) > _weakness(known):
                 weakest[placed.claim] = placed
     assert lists is not None
-    return Verdict(tuple(weakest.values()), manifest.breaks, lists)
+    return Verdict(tuple(_counted(own, failing[own.claim]) for own in weakest.values()), manifest.breaks, lists)
 
 
 def _placed(finding: Finding, folder: str) -> Finding:
     """A finding that says in which part it is."""
     if finding.witness is not None:
         return replace(finding, witness=f"{folder}, {finding.witness}")
-    return replace(finding, note=f"{folder}: {finding.note}") if finding.note else finding
+    if finding.note:
+        return replace(finding, note=f"{folder}: {finding.note}")
+    return replace(finding, witness=folder) if finding.measured else finding
+
+
+def _counted(finding: Finding, failing: int) -> Finding:
+    """A finding that says in how many parts it fails, where they are several and it is binding."""
+    if failing < 2 or not finding.binding:
+        return finding
+    others = f"and {counted(failing - 1, 'more part')}"
+    if finding.witness is not None:
+        return replace(finding, witness=f"{finding.witness}, {others}")
+    return replace(finding, note=", ".join(filter(None, (finding.note, others))))
 
 
 def _weakness(finding: Finding) -> tuple[bool, float, float]:

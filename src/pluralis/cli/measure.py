@@ -35,6 +35,7 @@ def measure(
     as_json: AsJson = False,
 ) -> None:
     """What a release lost, against its original."""
+    from pluralis.release.reading import parts_of
     from pluralis.verbs.measure import measure as measure_loss
 
     with progress():
@@ -47,6 +48,11 @@ def measure(
         return
     show_loss(terminal(), loss)
     show_risk(terminal(), loss)
+    if parts_of(folder) is not None:
+        terminal().say(
+            "Put together from all parts, each measured by its own values. Rows that look alike are counted in each "
+            "part, so that risks are rather too high than too low."
+        )
     if queries:
         show_answers(terminal(), loss.queries)
 

@@ -129,7 +129,7 @@ class LocalEngine:
             if isinstance(result, Died):
                 raise OutputError(
                     f"A worker ended while it {what} ({result.code}). Is memory short? Try smaller parts, with "
-                    "--part-rows."
+                    "--part-rows of publish."
                 )
             yield i, result
 

@@ -28,7 +28,7 @@ from pluralis.release.parts import PartInfo, PartsManifest
 from pluralis.release.reading import LIMIT, manifest_of, parts_of, read_release
 from pluralis.release.release import Release
 
-KEEP = 1 << 30  # bytes of tables that stay in memory between questions, unless the caller says otherwise
+KEEP = 1 << 29  # bytes of tables that stay in memory between questions, unless the caller says otherwise
 
 Orders = Mapping[str, Sequence[str]]
 
@@ -86,8 +86,8 @@ class ReleaseInParts(Shown):
     limit : int, optional
         Bytes that the tables of a part may unfold to.
     keep : int
-        Bytes of tables that stay in memory between questions. What is prepared for counting comes on top, about as
-        much again.
+        Bytes of tables that stay in memory between questions. What is prepared for counting comes on top, one or
+        two times as much.
 
     Examples
     --------

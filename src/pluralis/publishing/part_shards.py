@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from pluralis.engines.base import Block
 from pluralis.errors import InputError
+from pluralis.release.parts import MOST_PARTS
 
 FILE = "parts.json"
 
@@ -41,8 +43,8 @@ class PartShards(NamedTuple):
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             own = cls(int(data["shards"]), tuple(int(first) for first in data["first"]))
-            in_order = all(a < b for a, b in zip(own.first, [*own.first[1:], own.shards], strict=True))
-            if (data["manifest_sha256"], len(own.first), own.first[0], in_order) != (manifest_sha256, parts, 0, True):
+            possible = all(a < b for a, b in pairwise([*own.first, own.shards, MOST_PARTS + 1]))
+            if (data["manifest_sha256"], len(own.first), own.first[0], possible) != (manifest_sha256, parts, 0, True):
                 raise ValueError(data)
         except (ValueError, KeyError, TypeError, IndexError):
             raise InputError(

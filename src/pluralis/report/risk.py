@@ -57,8 +57,8 @@ WITHOUT_POPULATION = (
     "(Pitman's model). For a population of known size, use `pluralis measure --population N`."
 )
 BY_PART = (
-    "Rows that look alike are counted in each part. Those of two parts are taken to differ, as they do to whoever "
-    "knows in which part a person is; nobody without the key does, and to them every risk is at most this."
+    "Rows that look alike are counted in each part. Those of two parts are taken to differ, as they do to whoever can "
+    "tell in which part a person is; to others every risk is at most this."
 )
 SAMPLE = (
     "What was measured at publication is about the people of {folder}, which has {rows} of {total} rows: a keyed hash "

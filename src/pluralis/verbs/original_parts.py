@@ -1,7 +1,7 @@
 """The original of a release in parts, routed again: to each part the rows that it was made of.
 
-Needed are the key, `policy.yaml` and `parts.json` of its private folder; without the key nobody can tell which rows
-are in which part. Rows are cleaned and routed by the functions that did so at publication, in two passes, some rows at
+Needed are the key, `policy.yaml` and `parts.json` of its private folder: a keyed hash decided which rows are in which
+part. Rows are cleaned and routed by the functions that did so at publication, in two passes, some rows at
 a time, to a hidden folder beside the private one, mode 0700, which is removed at the end. Then one part is worked on
 after the other, or one on each core where the table is large, each in a process of its own.
 """
@@ -127,10 +127,14 @@ def telling_of_a_part(release: object) -> Iterator[None]:
 def _of_private(private: Path, manifest: PartsManifest) -> tuple[Policy, Key, PartShards]:
     """What the private folder of this release has to route its original again."""
     files = [private / name for name in ("key", "policy.yaml", PART_SHARDS)]
-    if missing := [path.name for path in files if not path.exists()]:
+    try:
+        there = {path.name for path in private.iterdir()} if private.is_dir() else set()
+    except OSError as error:
+        raise InputError(f"{private} cannot be read: {error.strerror}. Do it as its owner.") from None
+    if missing := [path.name for path in files if path.name not in there]:
         raise InputError(
-            f"A release in parts is compared with its original part by part, and which rows are in which part only its "
-            f"publisher can tell. {private} has no {' and no '.join(missing)}. Do it where the private folder is, or "
+            f"A release in parts is compared with its original part by part, and it takes the key to say which rows "
+            f"are in which part. {private} has no {' and no '.join(missing)}. Do it where the private folder is, or "
             "name it with --private (in Python private=)."
         )
     key = Key.read(files[0])
