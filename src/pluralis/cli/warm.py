@@ -26,7 +26,8 @@ QUASI = {
     "gender": {"role": "quasi"},
 }
 ONE = {"diagnosis": {"role": "sensitive", "l": 3}}
-TWO = {**ONE, "insurer": {"role": "sensitive", "l": 2}}
+FEW = {"insurer": {"role": "sensitive", "l": 2}}
+TWO = {**ONE, **FEW}
 BINNED = {"charges": {"role": "sensitive", "l": 2, "type": "number", "bin": 5000}}
 FOUR = {**TWO, **BINNED, "procedure": {"role": "sensitive", "l": 2}}
 BOUNDED = {"diagnosis": {"role": "sensitive", "at_most": {"normal birth": 0.3}}}
@@ -36,10 +37,11 @@ KNOWN = {**PERSON, "adversaries": [{"knows": ["age", "gender", "insurer"]}]}
 RULES = ["age, gender -> diagnosis : l=2", "zipcode -> insurer : l=2"]
 NUMBER = {"attributes": {"age": {"type": "number"}}}
 ASKED: tuple[Mapping[str, Any], ...] = (
+    {"attributes": {**QUASI, "admission": {"role": "sensitive", "l": 2}}},
     {"attributes": {**QUASI, **ONE}},
-    {"attributes": {**QUASI, **ONE}, "k": 5, **PERSON},
-    {"attributes": {**QUASI, **TWO}},
-    {"attributes": {**QUASI, **TWO}, "k": 5, **KNOWN},
+    {"attributes": {**QUASI, **FEW}, **PERSON},
+    {"attributes": {**QUASI, **TWO}, "k": 5},
+    {"attributes": {**QUASI, **TWO}, **KNOWN},
     {"attributes": {**QUASI, **FOUR}, **PERSON},
     {"attributes": {**QUASI, **BOUNDED}},
     {"attributes": {**QUASI, **CLOSE}},
@@ -79,11 +81,13 @@ def warm(*names: str) -> None:
 def _published(path: Path, name: str, variant: str) -> Iterator[Publication]:
     """A release by a method for everything that it takes."""
     from pluralis.errors import Infeasible, PolicyError
+    from pluralis.method import methods
     from pluralis.policy.policy import Policy
     from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
 
-    by = {"method": name, "suppress": 0.9, "variant": variant}
+    options = {"claim": "set-size"} if methods()[name].kind == "candidates" and variant == "paper" else {}
+    by = {"method": name, "suppress": 0.9, "variant": variant, "options": options}
     for asked in ASKED:
         try:
             policy = Policy.from_dict({"version": 1, "others": "drop", "accept": ["set-size"], **asked, "publish": by})
@@ -94,8 +98,12 @@ def _published(path: Path, name: str, variant: str) -> Iterator[Publication]:
 
 def _count(release: Publication) -> None:
     """Count by what is published and by what is protected, alone and together."""
-    values = {"diagnosis": "normal birth", "insurer": "Medicaid"}
-    protected = [f"{name} != '{values[name]}'" for name in values if name in release.policy.sensitive]
+    from pluralis.release.attributes import attributes_of
+
+    infos = attributes_of(release)
+    protected = [
+        f"{name} != '{(infos[name].domain or ('',))[0]}'" for name in ("diagnosis", "insurer") if name in infos
+    ]
     for word in ("AND", "OR"):
         for i in range(len(protected) + 1):
             release.count(f" {word} ".join(["age > 30", *protected[:i]]))
