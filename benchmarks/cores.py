@@ -166,7 +166,11 @@ def main() -> None:
                 make_table(rows, path, jobs=jobs)
             new.append({"method": name, "rows": rows, **measured(path, name)})
             print({k: round(v, 3) if isinstance(v, float) else v for k, v in new[-1].items()}, flush=True)
-    every = sorted([*kept(new), *new], key=lambda row: (list(SIZES).index(row["method"]), row["rows"]))
+    write(sorted([*kept(new), *new], key=lambda row: (list(SIZES).index(row["method"]), row["rows"])))
+
+
+def write(every: list[dict[str, Any]]) -> None:
+    """The figures, into the file and into the page."""
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(field for row in every for field in row)))
         writer.writeheader()

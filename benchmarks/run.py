@@ -295,7 +295,8 @@ def main() -> None:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows)
-    _, heading, cores = PAGE.read_text(encoding="utf-8").partition(BELOW)
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    _, heading, cores = before.partition(BELOW)
     PAGE.write_text(page(rows) + (f"\n{heading}{cores}" if heading else ""), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(HERE.parent)}")
 

@@ -69,3 +69,13 @@ def test_a_size_that_is_not_measured_any_more_is_dropped(bench: Any, tmp_path: P
     results = tmp_path / "benchmarks" / "results.csv"
     results.write_text(results.read_text() + "a,40" + ",1.0" * len(FIGURES) + "\n")
     assert ("a", 40) not in bench(2.0, "--only", "b")
+
+
+def test_what_another_benchmark_wrote_below_stays(bench: Any, tmp_path: Path) -> None:
+    bench(1.0)
+    page = tmp_path / "docs" / "performance.md"
+    page.write_text(page.read_text() + "\n## All cores\n\n| 7.5 |\n")
+    bench(2.0)
+    bench(3.0)
+    assert page.read_text().endswith("|\n\n## All cores\n\n| 7.5 |\n")
+    assert page.read_text().count("## All cores") == 1

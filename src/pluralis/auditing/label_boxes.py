@@ -63,7 +63,9 @@ def core(series: pl.Series, *, fold_case: bool = True) -> pl.Series:
     """
     if series.dtype != pl.String:
         return series.cast(pl.Float64)
-    return series.to_frame("x").select(skeleton(pl.col("x"), fold_case=fold_case)).to_series()
+    different = series.unique()
+    spelled = different.to_frame("x").select(skeleton(pl.col("x"), fold_case=fold_case)).to_series()
+    return series.replace_strict(different, spelled, return_dtype=pl.String)
 
 
 def core_columns(frame: pl.DataFrame, names: Iterable[str], keep: Collection[str], *before: pl.Series) -> pl.DataFrame:
