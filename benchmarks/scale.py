@@ -18,6 +18,7 @@ import csv
 import datetime
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -266,7 +267,11 @@ def table_of(rows: list[dict[str, Any]]) -> str:
             f"| {row['resident']:,.0f} | {row['processes']:.0f} | {row['spill']:,.0f} | {row['audit_wall']:,.1f} "
             f"| {row['audit_cpu']:,.1f} | {row['audit_resident']:,.0f} | {row['load']:.0f} |"
         )
-    return "\n".join(lines)
+    known = Path("/proc/cpuinfo")
+    facts = known.read_text().splitlines() if known.exists() else []
+    chip = next((line.split(":")[1].strip() for line in facts if line.startswith("model name")), platform.processor())
+    dates = " to ".join(sorted({row["date"] for row in rows})[:: max(1, len({row["date"] for row in rows}) - 1)])
+    return "\n".join([*lines, "", f"{dates}, {len(os.sched_getaffinity(0))} cores of {chip}."])
 
 
 def picture(rows: list[dict[str, Any]]) -> str:
@@ -295,8 +300,11 @@ def picture(rows: list[dict[str, Any]]) -> str:
                 marks.append(tag("polyline", points=path, fill="none", stroke=color_of(i), stroke_width=1.5,
                                  stroke_dasharray=dashes))  # fmt: skip
                 marks += [shape(i, x, y, 5, filled=kind == "proportional") for x, y in points]
+    place = 76.0
     for i, name in enumerate(METHODS):
-        marks += [shape(i, 76 + 150 * i, 48, 5, filled=True), text(86 + 150 * i, 52, name, 13)]
+        if any(row["method"] == name for row in shown):
+            marks += [shape(i, place, 48, 5, filled=True), text(place + 10, 52, name, 13)]
+            place += 40 + 8 * len(name)
     title = "Most memory of all processes together, GiB: shared code once (filled), in each process (open)"
     marks.append(text(20, 24, title, 15, weight="bold"))
     size = {"width": 840, "height": 390, "viewBox": "0 0 840 390", "font_family": SANS}
@@ -305,7 +313,7 @@ def picture(rows: list[dict[str, Any]]) -> str:
 
 
 def write_page(rows: list[dict[str, Any]]) -> None:
-    """The table and the picture of docs/scale.md."""
+    """The table and the picture of docs/scale.md, which is made for runs without options."""
     from pluralis.report.drawing import png
 
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)

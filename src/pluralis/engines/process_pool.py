@@ -28,6 +28,8 @@ ROOM = 0.8  # the share of free memory to use
 ONE_CORE = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
 ALLOCATOR = ("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
+# the same of the allocator of C, from 1 MiB on: after many parts a worker holds no more than after the first
+FREEING = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "1048576", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pluralis.engines.process_pool import serve; serve()"
 )
@@ -219,7 +221,7 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    env = {**os.environ, **dict.fromkeys(ONE_CORE, "1"), **dict([ALLOCATOR])}
+    env = {**os.environ, **dict.fromkeys(ONE_CORE, "1"), **dict([ALLOCATOR]), **FREEING}
     command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 
