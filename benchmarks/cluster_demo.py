@@ -66,7 +66,7 @@ def measure(engine: str, method: str, rows: int, folder: Path, memory: str, part
     assert pls.audit(release).holds
     return {
         "engine": engine, "method": method, "rows": rows, "parts": len(made.manifest.parts), "wall": round(wall, 1),
-        "cpu": round(cpu, 1),         "audit": round(time.perf_counter() - begin, 1),
+        "cpu": round(cpu, 1), "audit": round(time.perf_counter() - begin, 1),
         "shuffle_mib": None if shuffled is None else round(shuffled / 2**20, 1),
     }  # fmt: skip
 
@@ -85,7 +85,7 @@ def main() -> None:
         asked.out.mkdir(parents=True)
         took = measure(engine, asked.method, asked.rows, asked.out.absolute(), asked.memory, asked.part_rows)
         print(json.dumps(took), flush=True)
-    print(f"The release is in {asked.out / 'release'}. Look at it: pluralis show {asked.out / 'release'}")
+    print(f"Look at {asked.out / 'release'} and {asked.out / 'release.private' / 'report.html'}.")
 
 
 if __name__ == "__main__":

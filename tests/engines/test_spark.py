@@ -113,10 +113,11 @@ def test_columns_of_every_type_give_the_same_bytes(sail: str, tmp_path: Path) ->
 def assert_same_of_every_type(folder: Path, url: str, names: Collection[str]) -> None:
     rows = 300
     columns = {name: SAME[name].gather(np.arange(rows) % 3) for name in SAME if name in names}
-    table = pl.DataFrame({**columns, "ill": [f"d{i % 7}" for i in range(rows)], "a`b c": [i % 2 for i in range(rows)]})
+    own = {"ill": [f"d{i % 7}" for i in range(rows)], "a`b c": [i % 2 for i in range(rows)], "a.b": "x"}
+    table = pl.DataFrame({**columns, **own})
     table.write_parquet(folder / "people.parquet", row_group_size=100)
     kinds = {name: {"type": "number"} if name in NUMBERS else {} for name in columns}
-    policy = pls.Policy(quasi={**kinds, "a`b c": {"type": "number"}}, sensitive={"ill": 3}, method="anatomy")
+    policy = pls.Policy(quasi={**kinds, "a`b c": {"type": "number"}, "a.b": {}}, sensitive={"ill": 3}, method="anatomy")
     settings = {"key": pls.Key.test(), "part": 100, "workers": 0, "attacks": False, "allow_test": True}
     publish_in_parts(folder / "people.parquet", policy, folder / "local", **settings)
     publish_in_parts(folder / "people.parquet", policy, folder / "spark", engine="spark", spark=url, **settings)

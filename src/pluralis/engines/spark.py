@@ -187,7 +187,8 @@ class SparkEngine:
                 )
         with _telling():
             frame = self.spark.read.parquet(*(f"file://{path.absolute()}" for path in self.table.paths))
-            return frame.select(*map(_quoted, names)), kinds
+            numbered = frame.select(*map(_quoted, names)).toDF(*map(str, range(len(names))))  # no name is special there
+            return numbered, kinds
 
 
 def _result(answer: Any) -> Any:

@@ -174,7 +174,8 @@ def _chunks(batches: Batches, kinds: Kinds) -> Chunks:
 
 
 def _as_in_files(rows: pl.DataFrame, kinds: Kinds) -> pl.DataFrame:
-    """Rows in the types that their files have, text spelled out."""
+    """Rows with the names and types that their files have, text spelled out."""
+    rows.columns = list(kinds)
     for name, own in rows.schema.items():
         if own not in (kinds[name], handed_over(kinds[name])):
             raise InputError(
