@@ -4,7 +4,8 @@ Each measurement runs in a process of its own, on all cores, with the allocator 
 publishes 5,000 rows, so that all libraries and kernels are loaded; what is resident then is the base. *Beyond* is (most
 that was resident afterwards - base) / table, the table as Arrow buffers with all its columns. The rule is: at most 4 at
 300,000 rows, 3 at a million. *Attacked* is the same with the attacks of publication, which are run unless whoever
-publishes says `--no-attack`. The page `docs/memory.md` is written from it.
+publishes says `--no-attack`; the rule is the same. The page `docs/memory.md` is written from it. Measurements run side
+by side: what a process holds does not depend on others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.run import HERE, LARGE, RUNS, make_table, policy, resident_mib
 from pluralis.engines.process_pool import ALLOCATOR
@@ -25,6 +29,22 @@ PAGE = HERE.parent / "docs" / "memory.md"
 MOST = {300_000: 4.0, 1_000_000: 3.0}
 SMALL = 5_000
 NAMES = [name for name, run in RUNS.items() if run.variant == "hardened"]
+BY_LIBRARY = ("bsgi", "anatomy", "randomized-addition, 50 values")  # also measured as a library, at BY_ROWS rows
+BY_ROWS = 300_000
+SIDE_BY_SIDE = 4  # measurements
+
+
+class Measurement(NamedTuple):
+    """One publication, attacked or not, with the allocator as the command line sets it or as a library finds it."""
+
+    name: str
+    rows: int
+    attacked: bool
+    allocator: bool = True
+
+    @property
+    def path(self) -> Path:
+        return HERE / "work" / f"{'jobs' if 'job' in RUNS[self.name].sensitive else 'adult'}_{self.rows}.parquet"
 
 
 def measure(path: Path, name: str, attacks: bool) -> dict[str, float]:
@@ -46,21 +66,24 @@ def measure(path: Path, name: str, attacks: bool) -> dict[str, float]:
     return {"base": base, "peak": resident_mib("VmHWM")}
 
 
-def in_process(path: Path, name: str, attacks: str) -> dict[str, float]:
+def in_process(asked: Measurement) -> dict[str, float]:
     """The same in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.memory", "--one", str(path), name, attacks]
-    environment = {**os.environ, ALLOCATOR[0]: ALLOCATOR[1]}
+    attacks = "attacks" if asked.attacked else "none"
+    command = [sys.executable, "-m", "benchmarks.memory", "--one", str(asked.path), asked.name, attacks]
+    environment = {name: value for name, value in os.environ.items() if name != ALLOCATOR[0]}
+    environment |= dict([ALLOCATOR]) if asked.allocator else {}
     done = subprocess.run(command, env=environment, cwd=HERE.parent, capture_output=True, text=True, check=True)
     figures: dict[str, float] = json.loads(done.stdout)
+    print(f"{asked.name}, {asked.rows:,} rows: {figures['base']:,.0f} to {figures['peak']:,.0f} MiB", flush=True)
     return figures
 
 
-def page(lines: list[str]) -> str:
+def page(lines: list[str], without: str) -> str:
     head = (__doc__ or "").split("\n\n", 1)[1].strip().replace("\n", " ")
     return "\n".join(["# Memory", "", "Written by `python -m benchmarks.memory`. " + head, "",
                       f"{datetime.date.today().isoformat()}, Python {sys.version.split()[0]}.", "",
                       "| method | rows | table, MiB | base, MiB | peak, MiB | beyond | rule | attacked, MiB | beyond |",
-                      "|---|---:|---:|---:|---:|---:|---:|---:|---:|", *lines]) + "\n"  # fmt: skip
+                      "|---|---:|---:|---:|---:|---:|---:|---:|---:|", *lines, "", without]) + "\n"  # fmt: skip
 
 
 def main() -> None:
@@ -72,23 +95,31 @@ def main() -> None:
         return
     import polars as pl
 
-    work, lines = HERE / "work", list[str]()
-    work.mkdir(exist_ok=True)
-    for name in NAMES:
-        jobs = "job" in RUNS[name].sensitive
-        for rows in LARGE:
-            path = work / f"{'jobs' if jobs else 'adult'}_{rows}.parquet"
-            if not path.exists():
-                make_table(rows, path, jobs=jobs)
-            table = pl.read_parquet(path).to_arrow().nbytes / 2**20
-            alone, attacked = (in_process(path, name, attacks) for attacks in ("none", "attacks"))
-            beyond = [(own["peak"] - own["base"]) / table for own in (alone, attacked)]
-            lines.append(
-                f"| {name} | {rows:,} | {table:,.0f} | {alone['base']:,.0f} | {alone['peak']:,.0f} | {beyond[0]:.2f} "
-                f"| {MOST[rows]:.0f} | {attacked['peak']:,.0f} | {beyond[1]:.2f} |"
-            )
-            print(lines[-1], flush=True)
-    PAGE.write_text(page(lines), encoding="utf-8")
+    every = [Measurement(*one) for one in product(NAMES, LARGE, (False, True))]
+    every += [Measurement(name, BY_ROWS, True, allocator=False) for name in BY_LIBRARY]
+    (HERE / "work").mkdir(exist_ok=True)
+    for one in every:
+        if not one.path.exists():
+            make_table(one.rows, one.path, jobs="job" in RUNS[one.name].sensitive)
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        figures = dict(zip(every, pool.map(in_process, every), strict=True))
+    sizes = {path: pl.read_parquet(path).to_arrow().nbytes / 2**20 for path in {one.path for one in every}}
+    beyond = {one: (own["peak"] - own["base"]) / sizes[one.path] for one, own in figures.items()}
+    lines = []
+    for name, rows in product(NAMES, LARGE):
+        one, attacked = Measurement(name, rows, False), Measurement(name, rows, True)
+        lines.append(
+            f"| {name} | {rows:,} | {sizes[one.path]:,.0f} | {figures[one]['base']:,.0f} | {figures[one]['peak']:,.0f} "
+            f"| {beyond[one]:.2f} | {MOST[rows]:.0f} | {figures[attacked]['peak']:,.0f} | {beyond[attacked]:.2f} |"
+        )
+    library = ", ".join(
+        f"{name} {beyond[Measurement(name, BY_ROWS, True, allocator=False)]:.2f}" for name in BY_LIBRARY
+    )
+    without = (
+        f"As a library, where the allocator is left as Polars has it, *beyond* at {BY_ROWS:,} rows with attacks is: "
+        f"{library}."
+    )
+    PAGE.write_text(page(lines, without), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(HERE.parent)}")
 
 

@@ -91,7 +91,7 @@ def _labeled(release: Release) -> Iterator[Labeled]:
 
 
 def _results(release: Release, labeled: Labeled, original: pl.DataFrame, options: Options) -> Iterator[Result]:
-    values = [original_values(original, column, release.manifest) for column in labeled.columns]
+    values = [original_values(original, column, release.manifest, in_codes=True) for column in labeled.columns]
     numbers, first, sizes = np.unique(labeled.group, return_index=True, return_counts=True)
     rng = np.random.default_rng(options.seed)
     chosen = np.sort(rng.choice(numbers.size, min(GROUPS, numbers.size), replace=False))
