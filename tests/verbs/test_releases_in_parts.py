@@ -17,12 +17,12 @@ import pytest
 import pluralis as pls
 from pluralis.attacks.base import Result
 from pluralis.attacks.parts import results_of_parts
-from pluralis.errors import InputError
+from pluralis.errors import InputError, ReleaseError
 from pluralis.metrics.parts import loss_of_parts
 from pluralis.publishing.part_shards import PartShards
 from pluralis.randomness import Made
 from pluralis.release.parts import OfAll, PartsManifest, parts_readme
-from pluralis.release.reading import manifest_of, read_release
+from pluralis.release.reading import manifest_of, parse_manifest, read_release
 from pluralis.release.readme import release_readme
 from pluralis.table.sources import write_parquet_bytes
 from pluralis.verbs import original_parts
@@ -217,6 +217,21 @@ def test_rows_that_change_places_between_parts_are_found(anatomy: Path, tmp_path
     assert all((finding.witness or "").startswith("part-0000") for finding in failures)
 
 
+def test_values_that_are_too_rare_in_all_parts_are_found_beside_the_original_too(anatomy: Path, tmp_path: Path) -> None:
+    """Each part says that values of fewer than 500 rows of all parts were joined; none was, and it is refused."""
+    folder = copied(anatomy, tmp_path)
+    for part in folder.glob("part-*"):
+        plain = json.loads((part / "manifest.json").read_text(encoding="utf-8"))
+        plain["parameters"]["recodings"] = {"ill": {"rare": {"below": 500, "into": "other", "all_parts": True}}}
+        manifest = parse_manifest(json.dumps(plain, indent=1, ensure_ascii=False).encode() + b"\n")
+        (part / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
+        (part / "README.md").write_text(release_readme(manifest), encoding="utf-8")
+    seal(folder)
+    for original in (None, people()):
+        with pytest.raises(ReleaseError, match="rare values of 'ill' are said to be joined, and it has one of fewer"):
+            audited(folder, original)
+
+
 def copied(folder: Path, to: Path) -> Path:
     shutil.copytree(folder, to / "release")
     shutil.copytree(folder.with_name("release.private"), to / "release.private")
@@ -243,7 +258,7 @@ def rewrite(part: Path, quasi: pl.DataFrame) -> None:
 
 def seal(folder: Path) -> PartsManifest:
     """Write what follows from the parts, and a key that knows it."""
-    every = OfAll()
+    every = OfAll({})
     for part in sorted(folder.glob("part-*")):
         own = manifest_of(part)
         assert list(every.add(own, hashlib.sha256(own.to_json().encode()).hexdigest())) == []

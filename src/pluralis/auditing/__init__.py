@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isclose
 from pathlib import Path
-from threading import Lock
 
 import polars as pl
 
 from pluralis.auditing.judging import Judge
 from pluralis.auditing.kinds import bucketized, candidates, decomposed, generalized, multi, sliced
-from pluralis.auditing.parts import JoinedInParts, verdict_of_parts
+from pluralis.auditing.parts import Joined, Judged, verdict_of_judged
 from pluralis.auditing.verdict import Finding, Verdict
 from pluralis.display.words import counted
 from pluralis.errors import SECRET_KEY, InputError, ReleaseError
@@ -54,10 +53,7 @@ def audit(
     if not isinstance(release, Release) and (parts := parts_of(release)) is not None:
         if original is not None:
             raise InputError("Which rows of the original are in which part is not known here. Use pluralis.audit.")
-        rare = JoinedInParts()
-        verdict = verdict_of_parts(parts, _each_part(Path(release), parts.manifest, allow_test, limit, rare))
-        for problem in rare.problems():
-            raise ReleaseError(f"{problem} Ask for the release again.")
+        verdict = verdict_of_judged(parts, _each_part(Path(release), parts.manifest, allow_test, limit))
         if parts_of(release) != parts:
             raise ReleaseError(f"{release} changed while it was read. Read it again.")
         return verdict
@@ -79,24 +75,25 @@ def _inspected(inspection: Inspection, original: pl.DataFrame | None, allow_test
     return _judged(inspection.manifest, inspection.tables, late, original, allow_test)
 
 
-def _each_part(
-    folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None, rare: JoinedInParts
-) -> Iterator[Verdict]:
-    """The verdicts on the parts of a release, in their order: as many at a time as there are threads and room for."""
-    in_turn = Lock()
+def audit_part(folder: Path, original: pl.DataFrame | None, *, allow_test: bool, limit: int | None) -> Judged:
+    """The verdict on one part of a release, also beside its own rows, and what is counted in all parts together."""
+    with inspecting(folder, limit=limit) as inspection:
+        verdict = _inspected(inspection, original, allow_test)
+        if not verdict.findings[0].holds:  # its tables are not those of its manifest
+            return verdict, None
+        return verdict, Joined.of_part(inspection.manifest, inspection.tables)
 
-    def judged(info: PartInfo) -> Verdict:
-        with inspecting(folder / info.folder, limit=limit) as inspection:
-            verdict = _inspected(inspection, None, allow_test)
-            if verdict.findings[0].holds:  # its tables are those of its manifest
-                with in_turn:
-                    rare.add(inspection.manifest, inspection.tables)
-            return verdict
+
+def _each_part(folder: Path, parts: PartsManifest, allow_test: bool, limit: int | None) -> Iterator[Judged]:
+    """The parts of a release as they are judged, in their order: as many at a time as there are threads and room."""
+
+    def judged(info: PartInfo) -> Judged:
+        return audit_part(folder / info.folder, None, allow_test=allow_test, limit=limit)
 
     room = AT_ONCE // max(1, *(info.rows for info in parts.parts))
     with stage("auditing the parts") as done, ThreadPoolExecutor(max(1, min(pl.thread_pool_size(), room))) as pool:
-        for i, verdict in enumerate(pool.map(judged, parts.parts)):
-            yield verdict
+        for i, one in enumerate(pool.map(judged, parts.parts)):
+            yield one
             done((i + 1) / len(parts.parts))
 
 

@@ -7,13 +7,15 @@ if it holds in all of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import polars as pl
 
 from pluralis.auditing.verdict import Finding, Verdict
 from pluralis.display.words import counted
+from pluralis.errors import ReleaseError
 from pluralis.release.manifest import Manifest
 from pluralis.release.parts import Parts
 from pluralis.release.recodings import Recoding, joined_counts, too_rare_of
@@ -75,22 +77,45 @@ def _weakness(finding: Finding) -> tuple[bool, float, float]:
     return not finding.holds, -away if finding.holds else away, finding.top_share or 0.0
 
 
-class JoinedInParts:
-    """The values of attributes whose rare ones were joined, counted in the tables of one part after the other."""
+class Joined(NamedTuple):
+    """How many rows of one part hold each value of the attributes whose rare ones were joined, table by table."""
 
-    def __init__(self) -> None:
-        self._recodings: Mapping[str, Recoding] = {}
-        self._counts: dict[tuple[str, int], list[pl.DataFrame]] = {}  # by attribute and table
-        self._suppressed = 0
+    recodings: Mapping[str, Recoding]
+    suppressed: int
+    counts: tuple[tuple[str, pl.DataFrame], ...]
 
-    def add(self, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> None:
-        """Count the values of the next part, whose tables are what its manifest says."""
-        self._recodings = manifest.parameters.recodings
-        self._suppressed += manifest.suppressed
-        for i, (name, counts) in enumerate(joined_counts(self._recodings, manifest.tables, tables)):
-            self._counts.setdefault((name, i), []).append(counts)
+    @classmethod
+    def of_part(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> Joined:
+        """Of a part whose tables are what its manifest says."""
+        recodings = manifest.parameters.recodings
+        return cls(recodings, manifest.suppressed, tuple(joined_counts(recodings, manifest.tables, tables)))
 
-    def problems(self) -> Iterator[str]:
-        """Values that all parts together have too few rows of."""
-        for (name, _), counts in self._counts.items():
-            yield from too_rare_of(name, self._recodings[name], counts, self._suppressed)
+
+Judged = tuple[Verdict, Joined | None]  # of one part; nothing is counted in tables that are not what its manifest says
+
+
+def verdict_of_judged(parts: Parts, judged: Iterable[Judged]) -> Verdict:
+    """One verdict on all parts that were judged; ReleaseError if all together have too few rows of a joined value."""
+    every: list[Joined] = []
+
+    def verdicts() -> Iterator[Verdict]:
+        for verdict, joined in judged:
+            if joined is not None:
+                every.append(joined)
+            yield verdict
+
+    verdict = verdict_of_parts(parts, verdicts())
+    for problem in _too_rare_in_all(every):
+        raise ReleaseError(f"{problem} Ask for the release again.")
+    return verdict
+
+
+def _too_rare_in_all(parts: Sequence[Joined]) -> Iterator[str]:
+    """Values that all parts together have too few rows of."""
+    counts: dict[tuple[str, int], list[pl.DataFrame]] = {}  # by attribute and table
+    for part in parts:
+        for i, (name, own) in enumerate(part.counts):
+            counts.setdefault((name, i), []).append(own)
+    suppressed = sum(part.suppressed for part in parts)
+    for (name, _), every in counts.items():
+        yield from too_rare_of(name, parts[0].recodings[name], every, suppressed)

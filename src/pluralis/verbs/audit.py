@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from pluralis.auditing import Verdict
+from pluralis.auditing import Verdict, audit_part
 from pluralis.auditing import audit as judge
-from pluralis.auditing.parts import verdict_of_parts
+from pluralis.auditing.parts import Judged, verdict_of_judged
 from pluralis.auditing.verdict import COUNTED
 from pluralis.errors import InputError
 from pluralis.release.parts import PartInfo, Parts, of_a_part
@@ -97,13 +97,13 @@ def _of_parts(
     with original_parts(
         folder, parts, original, private, encoding=encoding, separator=separator, as_many=False
     ) as routed:
-        verdicts = routed.each(judged, "comparing the parts with the original")
-    return verdict_of_parts(parts, verdicts)
+        of_each = routed.each(judged, "comparing the parts with the original")
+    return verdict_of_judged(parts, of_each)
 
 
-def _judged(folder: Path, allow_test: bool, limit: int | None, info: PartInfo, rows: pl.DataFrame) -> Verdict:
+def _judged(folder: Path, allow_test: bool, limit: int | None, info: PartInfo, rows: pl.DataFrame) -> Judged:
     """The verdict on one part and its rows of the original."""
-    return judge(folder / info.folder, rows, allow_test=allow_test, limit=limit)
+    return audit_part(folder / info.folder, rows, allow_test=allow_test, limit=limit)
 
 
 def _require_rows_of_a_part(folder: Path, verdict: Verdict) -> None:
