@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.run import BELOW, HERE, HUGE, LARGE, PAGE, RUNS, chip, copy_once, make_table, policy
-from pluralis.cli.main import ALLOCATOR
+from pluralis.engines.process_pool import ALLOCATOR
 
 RESULTS = HERE / "cores.csv"
 MILLION, TEN = HUGE

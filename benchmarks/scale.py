@@ -27,8 +27,12 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pluralis.report.drawing import Axis
 
 HERE = Path(__file__).resolve().parent
 WORK, RESULTS, PAGE = HERE / "work", HERE / "scale.csv", HERE.parent / "docs" / "scale.md"
@@ -274,6 +278,16 @@ def table_of(rows: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, "", f"{dates}, {len(os.sched_getaffinity(0))} cores of {chip}."])
 
 
+def _across(left: int, wide: Axis, value: float) -> float:
+    """Where a value stands on an axis that begins at `left`."""
+    return left + 320 * wide.place(value)
+
+
+def _up(high: Axis, value: float) -> float:
+    """The same on the axis upwards."""
+    return 330 - 250 * high.place(value)
+
+
 def picture(rows: list[dict[str, Any]]) -> str:
     """Most memory of all processes over rows, and over the size of the files; who is seen with default options."""
     from pluralis.report.charts import tag
@@ -285,8 +299,8 @@ def picture(rows: list[dict[str, Any]]) -> str:
     for left, key, title in ((70, "rows", "rows, millions"), (470, "table_mib", "Parquet files, MiB")):
         scale = 1e6 if key == "rows" else 1.0
         wide = loss_axis([row[key] / scale for row in shown], log=True)
-        across = lambda value, left=left, wide=wide: left + 320 * wide.place(value)  # noqa: E731
-        up = lambda value: 330 - 250 * high.place(value)  # noqa: E731
+        across = partial(_across, left, wide)
+        up = partial(_up, high)
         for tick in high.ticks:
             marks.append(tag("line", x1=left, x2=left + 320, y1=px(up(tick)), y2=px(up(tick)), stroke=GRID))
             marks.append(text(left - 8, up(tick) + 4, f"{tick:g}", 12, fill=DIM, anchor="end"))
