@@ -259,7 +259,7 @@ def test_what_a_worker_raises_is_raised() -> None:
 
 
 def test_workers_fit_in_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_cores", lambda: 8)
+    monkeypatch.setattr(workers, "cores", lambda: 8)
     monkeypatch.setattr(workers, "free_memory", lambda: 4 << 30)
     assert workers.how_many(100, 0) == 8
     assert workers.how_many(3, 0) == 3

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from pluralis.release.attribute_lists import AttributeLists
     from pluralis.release.release import Release
 
-PARTS = (
-    "People of all {} were attacked, some in each by its rows; what an attack learns from all rows, it learned from "
-    "those of one part. Worst is the part in which a guess is nearest to its promise, or furthest beyond it."
-)
 WORST = 3  # results that are shown unless all are asked for
 
 
@@ -168,7 +164,13 @@ def show_results(
         if names:
             console.say("[dim]{} {}.[/]", reason, ", ".join(names))
     if parts:
-        console.say(PARTS, counted(parts, "part"), wrap=False)
+        console.say(
+            "People of all {} were attacked, some in each by its rows; what an attack learns from all rows, it "
+            "learned from those of one part. Worst is the part in which a guess is nearest to its promise, or furthest "
+            "beyond it.",
+            counted(parts, "part"),
+            wrap=False,
+        )
     console.say("right: people guessed right; prior: the best guess without the release; worst: the maximum posterior.")
     for rows, note in _footnotes(shown, lists):
         console.say("  [dim]{}: {}[/]", rows, note, wrap=False)

@@ -94,11 +94,9 @@ def publish(
     chosen = engine or ("local" if memory is not None else engine_for(table))
     if chosen != "memory":
         _refuse_replacing(replace)
-        in_parts = partial(
-            publish_in_parts, table, rules, out, key=Key.test() if test_key else None, part=part_rows,
+        in_parts = partial(publish_in_parts, table, rules, out, key=Key.test() if test_key else None, part=part_rows,
             engine=chosen, spark=spark, memory=memory, format=format, attacks=attack is not False, allow_test=test_key,
-            encoding=encoding, separator=separator,
-        )  # fmt: skip
+            encoding=encoding, separator=separator)  # fmt: skip
         _say_why(memory, LARGE, asked=engine is not None or as_json)
         show_parts(terminal(), _uninterrupted(in_parts), out, as_json=as_json)
         return

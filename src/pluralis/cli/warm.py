@@ -85,8 +85,10 @@ def _published(path: Path, name: str, variant: str) -> Iterator[Publication]:
     from pluralis.policy.policy import Policy
     from pluralis.publishing.pipeline import publish
     from pluralis.randomness import Key
+    from pluralis.release.kinds import kind_named
 
-    options = {"claim": "set-size"} if methods()[name].kind == "candidates" and variant == "paper" else {}
+    draws_sets = kind_named(methods()[name].kind).lists_values
+    options = {"claim": "set-size"} if draws_sets and variant == "paper" else {}
     by = {"method": name, "suppress": 0.9, "variant": variant, "options": options}
     for asked in ASKED:
         try:

@@ -212,7 +212,8 @@ def publish_in_parts(
         public_stage, private_stage, spilled = stages
         working: Engine
         if engine == "spark":
-            working = SparkEngine(end.enter_context(session(spark)), parquet_of(table, policy))
+            files = parquet_of(table, policy)
+            working = SparkEngine(end.enter_context(session(spark)), files)
             cleaning, size = working.learned(policy), part or PART
         else:
             source = opened(table, policy, encoding, separator)
