@@ -132,6 +132,8 @@ def test_memory_decides_on_sizes_or_what_is_needed_is_said(table: Path, tmp_path
     assert "Within 2,048 MiB: this process alone, parts of about 250,000 rows." in made.notes
     with pytest.raises(InputError, match="Within 400 MiB this table cannot be published: 1 worker and parts of 10,000"):
         publish_in_parts(table, POLICY, tmp_path / "other", memory="400MiB")
+    with pytest.raises(InputError, match="is the URL of a Spark cluster, and the engine is local"):
+        publish_in_parts(table, POLICY, tmp_path / "other", spark="spark://master:7077")
     with pytest.raises(InputError, match="memory is about this machine"):
         publish_in_parts(table, POLICY, tmp_path / "other", memory="4GiB", engine="spark")
     assert visible(tmp_path) == ["people.parquet", "policy.yaml", "release", "release.private"]

@@ -136,6 +136,65 @@ def test_what_is_no_code_is_refused_without_a_row(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_columns_that_make_a_tree_say_the_same_in_all_parts(tmp_path: Path) -> None:
+    """zz is of one chapter in one row and of another one in a second row, which may be in another part."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 30, ROWS)
+    table = people().with_columns(
+        code=pl.format("c{}", pl.Series(codes)), chapter=pl.format("ch{}", pl.Series(codes // 5))
+    )
+    row = pl.int_range(ROWS)
+    tree = {"age": {"type": "number"}, "code": {"hierarchy": {"columns": ["code", "chapter"]}}}
+    asked = policy(quasi=tree, method="mondrian")
+    assert published(table, asked, tmp_path / "same").verdict.holds
+    said = set()
+    for age in (20, 21, 24):
+        changed = table.with_columns(
+            age=pl.when(row == 0).then(age).when(row == 1).then(59).otherwise("age"),
+            code=pl.when(row < 2).then(pl.lit("zz")).otherwise("code"),
+            chapter=pl.when(row == 0).then(pl.lit("ch0")).when(row == 1).then(pl.lit("ch5")).otherwise("chapter"),
+        )
+        with pytest.raises((Infeasible, InputError)) as refused:
+            published(changed, asked, tmp_path / "other")
+        said.add(str(refused.value).partition("zz")[0])
+    assert said == {"code: what is wider than '", "'code' does not decide 'chapter': '"}
+
+
+def test_a_mask_may_have_more_levels_in_one_part(tmp_path: Path) -> None:
+    codes = pl.Series(np.random.default_rng(0).choice(["1", "12", "123", "4567"], ROWS))
+    table = people().with_columns(code=pl.when(pl.int_range(ROWS) == 0).then(pl.lit("999999999")).otherwise(codes))
+    tree = {"age": {"type": "number"}, "code": {"hierarchy": {"mask": "right"}}}
+    made = published(table, policy(quasi=tree, method="mondrian"), tmp_path / "release")
+    assert len(made.manifest.parts) == 3
+    assert pls.audit(tmp_path / "release", allow_test=True).holds
+
+
+# what rows must have ----------------------------------------------------------------------------------------------
+
+
+def test_rows_that_cannot_be_published_are_counted_in_all_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows stand elsewhere once they are read in pieces, so that none is named by its number."""
+    monkeypatch.setattr("pluralis.engines.sizes.CHUNK", 97)
+    row, age = pl.int_range(ROWS), pl.col("age").cast(pl.String)
+    bad = people().with_columns(age=pl.when(row == 777).then(pl.lit("x")).otherwise(age))
+    with pytest.raises(InputError, match="'age' is a number in the policy, a row holds 'x'"):
+        published(bad, policy(), tmp_path / "release")
+    gaps = people().with_columns(ill=pl.when(~row.is_in([1, 700, 900])).then("ill"))
+    with pytest.raises(InputError, match=r"'ill' is sensitive and missing, 3 times\. Add if_missing"):
+        published(gaps, policy(), tmp_path / "release")
+    cost = {"cost": {"type": "number", "l": 2}}
+    with pytest.raises(InputError, match=r"'cost' is sensitive and missing, 9 times\. Add if_missing"):
+        published(people().with_columns(cost=pl.when(row > 8).then(row)), policy(sensitive=cost), tmp_path / "release")
+    nothing = people().with_columns(ill=pl.lit(None, pl.String))
+    with pytest.raises(InputError, match=r"Every row misses a sensitive value\."):
+        published(nothing, policy({"if_missing": "drop"}), tmp_path / "release")
+    with pytest.raises(InputError, match=r"The table has no rows\."):
+        published(people().head(0), policy(), tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
 # quantiles --------------------------------------------------------------------------------------------------------
 
 

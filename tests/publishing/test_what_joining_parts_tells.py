@@ -93,3 +93,29 @@ def surest(people: str, shards: int) -> Fraction:
 )
 def test_joining_tells_where_few_quasi_identifiers_differ(people: str, shards: int, guess: str) -> None:
     assert surest(people, shards) == Fraction(guess)
+
+
+def one_part(shards: int, having: set[int]) -> bool:
+    """Whether all shards become one part, of which only some hold a value that the policy bounds."""
+    waiting = [Block(s, s + 1, 1) for s in range(shards)]
+    finished: dict[Block, PartPublished] = {}
+    while waiting:
+        finished |= {b: PartPublished(refused="" if having & {*range(b.first, b.last)} else "none") for b in waiting}
+        waiting = joined_blocks(finished)
+        finished = {one: p for one, p in finished.items() if not any(b.first <= one.first < b.last for b in waiting)}
+    return len(finished) == 1
+
+
+def test_a_bounded_value_that_few_have_tells_of_many_who_are_alike() -> None:
+    """Five groups of ten have it once each, in each five people who are alike: of 1/10 that is promised they get 16 %.
+
+    This is what docs/scale.md warns of.
+    """
+    shards, holders = 4, 5
+    likely: dict[int, Fraction] = defaultdict(Fraction)  # how many of the five are alike, given one part
+    for alike in product((True, False), repeat=holders):
+        single = alike.count(False)
+        routes = list(product(range(shards), repeat=single + any(alike)))
+        likely[holders - single] += Fraction(sum(one_part(shards, {*route}) for route in routes), len(routes))
+    expected = sum(number * weight for number, weight in likely.items()) / sum(likely.values())
+    assert float(expected / holders / 5) == pytest.approx(0.16, abs=0.001)

@@ -331,6 +331,20 @@ def test_bins_begin_at_the_same_numbers_in_all_parts(tmp_path: Path) -> None:
         pls.read_parts(folder)
 
 
+def test_a_value_is_generalized_to_the_same_in_all_parts(tmp_path: Path) -> None:
+    """In the first part code a is of chapter 1, in the second one of chapter 2."""
+    policy = pls.Policy(quasi={"code": {"hierarchy": {"columns": ["code", "chapter"]}}}, sensitive={"ill": 2},
+                        others="drop", method="mondrian")  # fmt: skip
+    tables = [
+        pl.DataFrame({"code": ["a", "a", "b", "b"], "chapter": [one, one, two, two], "ill": ["flu", "cold"] * 2})
+        for one, two in (("1", "2"), ("2", "1"))
+    ]
+    assert pls.audit(parts_by_hand(tmp_path / "alike", [tables[0]] * 2, policy), allow_test=True).holds
+    folder = parts_by_hand(tmp_path / "other", tables, policy)
+    with pytest.raises(ReleaseError, match="code: what is wider than 'a' is something else in part-00002"):
+        pls.read_parts(folder)
+
+
 def test_several_worst_guesses_are_none(forged: Path) -> None:
     for i in (1, 2):
         place = forged / f"part-0000{i}" / "manifest.json"

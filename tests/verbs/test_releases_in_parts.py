@@ -331,6 +331,9 @@ def test_the_private_folder_of_another_release_is_refused(
         {"shards": 2, "first": [0, 1, 2]},
         {"shards": 3, "first": [1, 2, 3]},
         {"shards": 10**12, "first": [0, 1, 2]},
+        {"shards": float("inf"), "first": [0, 1, 2]},
+        {"shards": "3", "first": [0, 1, 2]},
+        {"shards": 3, "first": "012"},
         {"shards": 3},
         [],
     ],
@@ -343,6 +346,20 @@ def test_damaged_shards_are_refused(kept: object, anatomy: Path, tmp_path: Path)
     path.write_text(json.dumps(damaged), encoding="utf-8")
     with pytest.raises(InputError, match="does not say which shards"):
         pls.measure(folder, people())
+    path.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(InputError, match="does not say which shards"):
+        pls.measure(folder, people())
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(InputError, match=r"parts\.json cannot be read"):
+        pls.measure(folder, people())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_original_without_rows_is_none(verb: Callable[..., object], anatomy: Path) -> None:
+    with pytest.raises(InputError, match="The original has no rows"):
+        verb(anatomy, people().head(0))
+    assert not list(anatomy.parent.glob(".*"))
 
 
 def test_another_key_routes_to_other_parts(anatomy: Path, tmp_path: Path) -> None:

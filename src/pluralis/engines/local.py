@@ -97,7 +97,7 @@ class LocalEngine:
     def each(
         self, blocks: Sequence[Block], task: Callable[[Block, pl.DataFrame], Result]
     ) -> Iterator[tuple[int, Result]]:
-        return self._done(publish, (task, self._dictionaries, self._runs), blocks, self.pool, "published a part")
+        return self._done(publish, (task, self._dictionaries, self._runs), blocks, self.pool, "worked on a part")
 
     def _of_pieces(
         self,

@@ -103,6 +103,7 @@ class Cleaning:
     notes: list[str]
     rows: int
     published: int  # rows that have every sensitive value
+    gaps: dict[str, int]  # how many rows miss a value of each column
     decided: Decisions
     beside: tuple[str, ...] = ()  # columns of wider values, which are passed on as they are
 
@@ -149,13 +150,15 @@ class Cleaning:
 class Facts:
     """What is known of some rows: how many they are, which columns of numbers are whole, how often texts occur.
 
-    `long` are columns with whole numbers of more digits than a number keeps that is not whole.
+    `long` are columns with whole numbers of more digits than a number keeps that is not whole; `gaps` says how many
+    numbers of a column are missing.
     """
 
     rows: int
     whole: dict[str, bool]
     counts: dict[str, pl.DataFrame]
     long: frozenset[str]
+    gaps: dict[str, int]
     published: PublishedRows
 
     @classmethod
@@ -167,7 +170,8 @@ class Facts:
         long = (own.name for own in clean if own.dtype.is_integer() and (own.abs() >= 2**53).any())
         whole = {own.name: own.dtype.is_integer() for own in clean}
         published = PublishedRows.of_rows(chunk, dict(zip(numbers, clean, strict=True)), policy)
-        return cls(chunk.height, whole, dict(zip(texts, counts, strict=True)), frozenset(long), published)
+        gaps = {own.name: own.null_count() for own in clean}
+        return cls(chunk.height, whole, dict(zip(texts, counts, strict=True)), frozenset(long), gaps, published)
 
     def and_of(self, others: Facts) -> Facts:
         """The same of these rows and others together."""
@@ -179,6 +183,7 @@ class Facts:
                 for name, own in self.counts.items()
             },
             self.long | others.long,
+            {name: own + others.gaps[name] for name, own in self.gaps.items()},
             self.published.and_of(others.published),
         )
 
@@ -219,17 +224,18 @@ def cleaning_of(facts: Facts, policy: Policy) -> Cleaning:
                 "Use type: text, or round them."
             )
     notes: list[str] = []
-    spellings, decided = {}, Decisions()
+    spellings, decided, gaps = {}, Decisions(), dict(facts.gaps)
     for name, counts in facts.counts.items():
         raw = counts["value"].rename(name)
         attribute, missing = policy.columns[name], policy.missing_in(name)
         written = canonical(raw, attribute, missing, notes, rows=counts["rows"])
+        gaps[name] = int(counts["rows"].filter(written.is_null()).sum())
         shown = facts.published.counts(name, counts)
         spellings[name] = Spelling.learned(raw, decided.texts(written, counts["rows"], shown, policy, notes))
     decided.bins(facts.published.numbers, policy)
     beside = tuple(name for name in policy.needed if name not in {*policy.columns, policy.person})
     published = facts.rows - facts.published.lacking
-    return Cleaning(policy, spellings, facts.whole, notes, facts.rows, published, decided, beside)
+    return Cleaning(policy, spellings, facts.whole, notes, facts.rows, published, gaps, decided, beside)
 
 
 def _counted(values: pl.Series) -> pl.DataFrame:
@@ -242,7 +248,7 @@ def _spelled_out(values: pl.Series) -> pl.Series:
 
 
 def _numbers(column: pl.Series, policy: Policy) -> pl.Series:
-    return canonical(column, policy.columns[column.name], policy.missing_in(column.name), [])
+    return canonical(column, policy.columns[column.name], policy.missing_in(column.name), [], whole=False)
 
 
 def _people(column: pl.Series, policy: Policy) -> pl.Series:

@@ -17,6 +17,7 @@ from pluralis.method import AUTO, method_for
 from pluralis.policy.policy import Policy
 from pluralis.randomness import Draw, Key
 from pluralis.release.parts import MOST_PARTS
+from pluralis.table.missing import sensitive_and_missing
 from pluralis.table.parquet_files import ParquetFile
 from pluralis.table.sources import names_files, open_table, table_files
 
@@ -60,6 +61,15 @@ def require_apart(policy: Policy) -> None:
                 f"{name!r}: what rare values become along columns of the table is known row by row only. Join and "
                 "generalize them along a file, icd, date or mask, or publish with --engine memory."
             )
+
+
+def require_present(cleaning: Cleaning) -> None:
+    """Refuse rows without a sensitive value where the policy does not say what becomes of them, and where all are."""
+    for name in cleaning.policy.sensitive:
+        if cleaning.gaps[name] and cleaning.policy.columns[name].if_missing == "refuse":
+            raise sensitive_and_missing(name, cleaning.gaps[name])
+    if not cleaning.published:
+        raise InputError("Every row misses a sensitive value. There is nothing to publish.")
 
 
 def require_share(cleaning: Cleaning) -> None:
@@ -119,8 +129,6 @@ def opened(table: object, policy: Policy, encoding: str, separator: str | None) 
             source: pl.DataFrame | ParquetFile = ParquetFile(files, whole=False)
             policy.require_decided()
             policy.check_columns(source.columns)
-            if not source.height:
-                raise InputError("The table has no rows. There is nothing to publish.")
             return source
     source = open_table(table, encoding=encoding, separator=separator)
     policy.require_decided()

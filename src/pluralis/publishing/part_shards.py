@@ -12,11 +12,30 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
 from pluralis.engines.base import Block
 from pluralis.errors import InputError
 from pluralis.release.parts import MOST_PARTS
 
 FILE = "parts.json"
+
+
+class _Kept(BaseModel):
+    """What the file holds, and nothing beside it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    manifest_sha256: str
+    shards: int
+    first: tuple[int, ...]
+
+    @field_validator("first")
+    @classmethod
+    def _begins(cls, first: tuple[int, ...]) -> tuple[int, ...]:
+        if first[:1] != (0,):
+            raise ValueError("the first part has the first shard")
+        return first
 
 
 class PartShards(NamedTuple):
@@ -41,17 +60,18 @@ class PartShards(NamedTuple):
     def read(cls, path: Path, manifest_sha256: str, parts: int) -> PartShards:
         """What was kept of a release that has this manifest and so many parts."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            own = cls(int(data["shards"]), tuple(int(first) for first in data["first"]))
-            possible = all(a < b for a, b in pairwise([*own.first, own.shards, MOST_PARTS + 1]))
-            if (data["manifest_sha256"], len(own.first), own.first[0], possible) != (manifest_sha256, parts, 0, True):
-                raise ValueError(data)
-        except (ValueError, KeyError, TypeError, IndexError):
+            kept = _Kept.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}. Do it as its owner.") from None
+        except ValidationError:
+            kept = None
+        possible = kept is not None and all(a < b for a, b in pairwise([*kept.first, kept.shards, MOST_PARTS + 1]))
+        if kept is None or not possible or (kept.manifest_sha256, len(kept.first)) != (manifest_sha256, parts):
             raise InputError(
                 f"{path} does not say which shards the parts of this release have: it is damaged, or of another "
                 "release. Restore the private folder from a backup."
-            ) from None
-        return own
+            )
+        return cls(kept.shards, kept.first)
 
     def blocks(self, rows: Mapping[int, int]) -> list[Block]:
         """The shards of each part as a block, by how many rows are in each shard."""

@@ -44,6 +44,7 @@ from pluralis.publishing.part_requirements import (
     opened,
     parquet_of,
     require_apart,
+    require_present,
     require_share,
     require_sizes,
     rows_of,
@@ -201,6 +202,8 @@ def publish_in_parts(
     target = Path(folder).absolute()
     _require_free(target)
     require_sizes(part, workers, key)
+    if engine != "spark" and spark is not None:
+        raise InputError(f"{spark} is the URL of a Spark cluster, and the engine is {engine}. Say --engine spark.")
     room = None if memory is None else bytes_of(memory)
     if room is not None and engine == "spark":
         raise InputError("memory is about this machine. Give Spark's workers theirs with its own settings.")
@@ -217,8 +220,11 @@ def publish_in_parts(
             cleaning, size = working.learned(policy), part or PART
         else:
             source = opened(table, policy, encoding, separator)
+            if not source.height:
+                raise InputError("The table has no rows. There is nothing to publish.")
             sized = partial(sizes_for, memory=room, part=part, workers=workers, attacks=attacks)
             working, cleaning, size = end.enter_context(_on_this_machine(source, policy, spilled.folder, sized, room))
+        require_present(cleaning)
         require_share(cleaning)
         shards = number_of_shards(working, cleaning, Draw(key), size)
         of_shards = working.route(cleaning, Draw(key), shards)

@@ -144,6 +144,8 @@ class OfAll:
         self._texts: dict[str, set[str]] = {}  # of protected attributes
         self._ordered: dict[str, set[str]] = {}  # values of attributes that stand in order
         self._turned: dict[str, str] = {}  # those whose order is another, and where
+        self._lines: dict[str, dict[str, tuple[str, ...]]] = {}  # of each value, and what is wider
+        self._replaced: dict[str, tuple[str, str]] = {}  # a value that stands in another place, and where
         self._first: Manifest | None = None
         self.claims: list[tuple[str, ...]] = []
 
@@ -165,6 +167,7 @@ class OfAll:
         self._breaks.update(dict.fromkeys(manifest.breaks))
         self._measured |= not any(map(is_unmeasured, manifest.breaks))
         for name, column in _described(manifest):
+            self._add_lines(name, column, info.folder)
             texts = tuple(value for value in column.domain or () if isinstance(value, str))
             if column.ordered:
                 self._ordered.setdefault(name, set()).update(texts)
@@ -173,6 +176,14 @@ class OfAll:
             elif name in manifest.parameters.l and column.type == "text":
                 self._texts.setdefault(name, set()).update(texts)
 
+    def _add_lines(self, name: str, column: ColumnInfo, folder: str) -> None:
+        """Take the hierarchy of an attribute. A mask has as many levels as the longest value of the part is long."""
+        known = self._lines.setdefault(name, {})
+        for line in column.hierarchy or ():
+            before = known.setdefault(line[0], line)
+            if before != line and not _agree(before, line):
+                self._replaced.setdefault(name, (line[0], folder))
+
     def problems(self) -> Iterator[str]:
         """In what ways all parts together are not one release."""
         assert self._first is not None
@@ -180,6 +191,8 @@ class OfAll:
         for name, texts in self._texts.items():
             if twice := said_twice(pl.Series(sorted(texts), dtype=pl.String), fold_case=name not in keep):
                 yield f"{name}: {shortened(twice[0])} and {shortened(twice[1])} are one value, and stand in two parts."
+        for name, (value, folder) in self._replaced.items():
+            yield f"{name}: what is wider than {shortened(value)} is something else in {folder} than in a part before."
         for name, folder in self._turned.items():
             yield f"{name}: its values in {folder} do not stand in the order that is said of all parts."
         for name, values in self._orders().items():
@@ -259,6 +272,13 @@ def _stands_in(texts: Sequence[str], order: Sequence[str]) -> bool:
     place = {value: i for i, value in enumerate(order)}
     places = [place.get(text, -1) for text in texts]
     return -1 not in places and all(one < two for one, two in pairwise(places))
+
+
+def _agree(one: Sequence[str], two: Sequence[str]) -> bool:
+    """Whether two lines of a hierarchy say the same of a value, one of them perhaps in more steps."""
+    few, many = sorted((tuple(dict.fromkeys(one)), tuple(dict.fromkeys(two))), key=len)
+    rest = iter(many)
+    return all(label in rest for label in few)
 
 
 def _bound(claim: Claim) -> float:

@@ -22,15 +22,16 @@ def canonical(
     *,
     in_codes: bool = False,
     rows: pl.Series | None = None,
+    whole: bool = True,
 ) -> pl.Series:
     """A column as text or numbers in one spelling; missing values are null. What was changed is noted.
 
     Text that needs no change may come back as codes. Where `series` has the different values of a column, `rows` says
-    how many rows hold each.
+    how many rows hold each. Where it is not the `whole` column, no row of it is named by its number.
     """
     name = series.name
     if attribute.type == "number":
-        numbers = _as_numbers(series, missing)  # of texts, those that are marks are gone
+        numbers = _as_numbers(series, missing, whole)  # of texts, those that are marks are gone
         return without_marked_numbers(numbers, missing) if series.dtype.is_numeric() else numbers
     text = series if is_text(series.dtype) else as_text(series, notes)
     texts = as_text(text.unique(), notes)
@@ -98,7 +99,7 @@ def as_text(series: pl.Series, notes: list[str]) -> pl.Series:
     return series.cast(pl.String)
 
 
-def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
+def _as_numbers(series: pl.Series, missing: Sequence[str], whole_column: bool) -> pl.Series:
     """A column as Int64 where every value is whole, else Float64; never a rounded value."""
     series = decode(series) if isinstance(series.dtype, pl.Enum) else series
     name, kind = series.name, series.dtype
@@ -120,8 +121,9 @@ def _as_numbers(series: pl.Series, missing: Sequence[str]) -> pl.Series:
         decimal = text.str.contains(r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$")
         if not decimal.all():
             row = int((~decimal).fill_null(False).arg_true()[0])
+            where = f"row {row + 1}" if whole_column else "a row"
             raise InputError(
-                f"{name!r} is a number in the policy, row {row + 1} holds {text[row]!r}. Correct it, declare it in "
+                f"{name!r} is a number in the policy, {where} holds {text[row]!r}. Correct it, declare it in "
                 "`missing`, or use type: text."
             )
         digits = (

@@ -73,8 +73,13 @@ def rows_with_sensitive_values(frame: pl.DataFrame, used: Mapping[str, Attribute
             keep = keep & ~gaps
             notes.append(f"{name}: {count:,} rows without a value suppressed.")
         else:
-            raise InputError(
-                f"{name!r} is sensitive and missing, {count:,} times (first: row {int(gaps.arg_true()[0]) + 1}). Add "
-                "if_missing: drop to suppress them, or if_missing: {as: unknown} to make it a value."
-            )
+            raise sensitive_and_missing(name, count, f" (first: row {int(gaps.arg_true()[0]) + 1})")
     return keep
+
+
+def sensitive_and_missing(name: str, rows: int, first: str = "") -> InputError:
+    """Why rows without a sensitive value are not published, and what to do."""
+    return InputError(
+        f"{name!r} is sensitive and missing, {rows:,} times{first}. Add if_missing: drop to suppress them, or "
+        "if_missing: {as: unknown} to make it a value."
+    )

@@ -93,6 +93,8 @@ def original_parts(
     own = private_of(folder.absolute()) if private is None else Path(private).absolute()
     policy, key, shards = _of_private(own, parts.manifest)
     stated, rows = parts.manifest, opened(original, policy, encoding, separator)
+    if not rows.height:
+        raise OtherRows("The original has no rows. Give the table that was published.")
     if as_many:
         require_rows(rows.height, stated.rows, stated.suppressed)
     part = max(info.rows + info.suppressed for info in stated.parts)
