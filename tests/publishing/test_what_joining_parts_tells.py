@@ -109,7 +109,7 @@ def one_part(shards: int, having: set[int]) -> bool:
 def test_a_bounded_value_that_few_have_tells_of_many_who_are_alike() -> None:
     """Five groups of ten have it once each, in each five people who are alike: of 1/10 that is promised they get 16 %.
 
-    This is what docs/scale.md warns of.
+    So shards are not joined for a value that they lack: the table is refused (tests/publishing/test_parts_values.py).
     """
     shards, holders = 4, 5
     likely: dict[int, Fraction] = defaultdict(Fraction)  # how many of the five are alike, given one part

@@ -70,8 +70,13 @@ def publish_rows(asked: Asked, block: Block, rows: pl.DataFrame) -> PartPublishe
         return PartPublished(refused=gap)
     try:
         made = build(rows, asked.policy, asked.key, part=name, whole=asked.whole)
-    except (Infeasible, NoSuchValue) as refusal:  # a value that is bounded may be in another part
+    except Infeasible as refusal:
         return PartPublished(refused=str(refusal))
+    except NoSuchValue as absent:
+        raise Infeasible(
+            f"{absent} That is so in a part of the table. To join parts until each has the value would tell whether "
+            "those who have it are alike. Publish with larger parts (--part-rows), or --engine memory."
+        ) from None
     publication = publication_of(made, asked.policy, attacks=block.sample, exposing=False)
     try:
         folder = StagedFolder(asked.folder / f"block-{block.first:05}-{secrets.token_hex(8)}", 0o755)
