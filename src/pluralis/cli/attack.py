@@ -108,6 +108,17 @@ def _explain(folder: Path, group: str, limit: int, as_json: bool) -> None:
         print_lines(*steps)
 
 
+def _say_of_parts(console: Terminal, parts: int) -> None:
+    """Whom attacks on so many parts are about."""
+    console.say(
+        "People of all {} were attacked, some in each by its rows; what an attack learns from all rows, it "
+        "learned from those of one part. Worst is the part in which a guess is nearest to its promise, or furthest "
+        "beyond it.",
+        counted(parts, "part"),
+        wrap=False,
+    )
+
+
 def show_results(
     console: Terminal,
     results: Sequence[Result],
@@ -164,13 +175,7 @@ def show_results(
         if names:
             console.say("[dim]{} {}.[/]", reason, ", ".join(names))
     if parts:
-        console.say(
-            "People of all {} were attacked, some in each by its rows; what an attack learns from all rows, it "
-            "learned from those of one part. Worst is the part in which a guess is nearest to its promise, or furthest "
-            "beyond it.",
-            counted(parts, "part"),
-            wrap=False,
-        )
+        _say_of_parts(console, parts)
     console.say("right: people guessed right; prior: the best guess without the release; worst: the maximum posterior.")
     for rows, note in _footnotes(shown, lists):
         console.say("  [dim]{}: {}[/]", rows, note, wrap=False)

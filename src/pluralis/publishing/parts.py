@@ -202,11 +202,7 @@ def publish_in_parts(
     target = Path(folder).absolute()
     _require_free(target)
     require_sizes(part, workers, key)
-    if engine != "spark" and spark is not None:
-        raise InputError(f"{spark} is the URL of a Spark cluster, and the engine is {engine}. Say --engine spark.")
-    room = None if memory is None else bytes_of(memory)
-    if room is not None and engine == "spark":
-        raise InputError("memory is about this machine. Give Spark's workers theirs with its own settings.")
+    room = _room_of(memory, engine, spark)
     if key is not None and key.made:
         raise OutputError("Something was published under this key already. Publish the parts under a new one.")
     key = key or Key.new()
@@ -259,6 +255,15 @@ def _on_this_machine(
             workers = f"{sizes.workers:,} worker{'s' * (sizes.workers > 1)}" if sizes.workers else "this process alone"
             cleaning.notes.append(f"Within {memory / MIB:,.0f} MiB: {workers}, parts of about {sizes.part:,} rows.")
         yield working, cleaning, sizes.part
+
+
+def _room_of(memory: int | str | None, engine: str, spark: str | None) -> int | None:
+    """The bytes that all processes may hold together, where that is bounded; refuses what another engine is asked."""
+    if engine != "spark" and spark is not None:
+        raise InputError(f"{spark} is the URL of a Spark cluster, and the engine is {engine}. Say --engine spark.")
+    if memory is not None and engine == "spark":
+        raise InputError("memory is about this machine. Give Spark's workers theirs with its own settings.")
+    return None if memory is None else bytes_of(memory)
 
 
 def _show(target: Path, public: Stage, private: Stage) -> None:
