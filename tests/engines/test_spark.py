@@ -101,7 +101,10 @@ def test_the_same_bytes_as_on_one_machine(
 
 
 @needs_spark
-def test_spark_itself_gives_the_same_bytes_with_columns_of_every_type(tmp_path: Path) -> None:
+def test_spark_itself_gives_the_same_bytes_with_columns_of_every_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)  # which sessions of Sail have set
     assert_same_of_every_type(tmp_path, "local[2]", SAME)
 
 
