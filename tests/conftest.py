@@ -21,7 +21,7 @@ TESTS = Path(__file__).parent
 WITHOUT_ATTACKS = {"attacks", "auditing", "estimate", "grouping", "method", "metrics", "paper", "table"}
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
-    "pluralis", deadline=None, derandomize=True, max_examples=60, suppress_health_check=SLOW
+    "pluralis", deadline=None, derandomize=True, max_examples=50, suppress_health_check=SLOW
 )  # `make fuzz` tries more
 settings.register_profile("random", deadline=None, print_blob=True, suppress_health_check=SLOW)  # `make fuzz`
 settings.load_profile("pluralis")
