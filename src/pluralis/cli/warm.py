@@ -1,7 +1,7 @@
 """Compile the kernels once, so that the first publication does not wait. `python -m pluralis.cli.warm`.
 
-Releases of the embedded table are published, counted in, attacked and audited; `tests/cli/test_warm.py` knows which
-kernels that does not reach.
+Releases of the embedded table are published, counted in, attacked and audited. What only rare tables need is compiled
+when they come.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ASKED: tuple[Mapping[str, Any], ...] = (
 def warm(*names: str) -> None:
     """Publish small tables by these methods, or by every one, which compiles every kernel that they need.
 
-    No method is asked for what it does not offer; each publishes something at both variants.
+    What a method does not offer it refuses; each publishes something at both variants, or this ends with an error.
     """
     from pluralis.datasets.hospital import hospital_discharges
     from pluralis.method import methods
