@@ -34,6 +34,7 @@ from pluralis.kernels.expect import (
 from pluralis.kernels.expect_any import FALSE, TRUE, distribution_of_groups, expect_in_groups_any, expect_rows_any
 from pluralis.kernels.order import stable_order
 from pluralis.release.manifest import ColumnInfo
+from pluralis.table.dictionaries import different_numbers
 
 MOST_CLASSES = 62  # of the values of a block: bits of a mask
 _ALL_SUBSETS = 6
@@ -120,7 +121,7 @@ def block(
 
 def number_groups(rows: CodedColumns, group: pl.Series, entries: Sequence[pl.Series]) -> tuple[Groups, list[Ints]]:
     """Groups numbered from 0 as published groups are in order; rows without one get the last, which is theirs alone."""
-    known = np.unique(group.drop_nulls().to_numpy())
+    known = different_numbers(group.drop_nulls().to_numpy())
     of_row = np.searchsorted(known, group.fill_null(int(known[-1]) + 1 if known.size else 0).to_numpy())
     of_entries = []
     for groups in entries:

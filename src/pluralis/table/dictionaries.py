@@ -83,6 +83,16 @@ def different_values(values: pl.Series) -> tuple[pl.Series, Places]:
     return different.filter(pl.Series(used)), (np.cumsum(used, dtype=np.int32) - 1)[place]
 
 
+def different_numbers(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
+    """The different numbers in order, by sorting: `np.unique` may put each into a hash table, in pieces of its own.
+
+    >>> different_numbers(np.array([70, -1, 70])).tolist()
+    [-1, 70]
+    """
+    ordered = np.sort(numbers)
+    return np.concatenate([ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]])
+
+
 def decode(values: pl.Series) -> pl.Series:
     """Codes as the text they stand for, numbers in 64 bits; anything else as it is.
 

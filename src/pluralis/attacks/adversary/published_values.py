@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import comparable, original_values
 from pluralis.release.release import Release
 from pluralis.release.subtables import ROWS, subtables
-from pluralis.table.dictionaries import different_values
+from pluralis.table.dictionaries import different_numbers, different_values
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -132,31 +132,68 @@ def published_values(release: Release, *, sets: bool = True, merged: bool = True
 
 def _values_of_groups(release: Release, merged: bool) -> Iterator[PublishedValues]:
     """Groups and the values that their rows share out."""
-    if release.traits.sensitive_in_rows:  # which of the group's values is a row's own says no more of whoever looks
-        parameters = release.manifest.parameters.model_copy(update={"linked": False})
-        release = Release(release.manifest.model_copy(update={"parameters": parameters}), release.tables)
+    release = _unlinked(release)
     infos, shown = attributes_of(release), _shown_columns(release)
     for name in release.manifest.parameters.l:
         if name not in infos or name in shown.columns:
             continue
         (block,) = group_blocks(release, (name,))
-        line = block.values.codes[block.values.line_of[name]]
-        entries = pl.DataFrame({"group": entry_groups(block), "code": line, "count": block.counts})
-        if merged and entries.select("group", "code").is_duplicated().any():
-            entries = entries.group_by("group", "code").agg(pl.col("count").sum()).sort("group", "code")
+        entries = Entries(entry_groups(block), block.values.codes[block.values.line_of[name]], block.counts)
+        if merged:
+            entries = entries.merged()
         yield PublishedValues(
             info=infos[name],
             manifest=release.manifest,
             shown=shown,
             infos=infos,
             group_of=block.groups.of_row,
-            starts=np.searchsorted(entries["group"].to_numpy(), np.arange(block.groups.count + 1)).astype(np.int64),
-            code=entries["code"].to_numpy().astype(np.int32),
-            count=entries["count"].to_numpy().astype(np.float64),
+            starts=np.searchsorted(entries.group, np.arange(block.groups.count + 1)).astype(np.int64),
+            code=entries.code.astype(np.int32),
+            count=entries.rows.astype(np.float64),
             handing=block.assignment,
             values=value_series(block.values.columns[name], infos[name]),
             rows=block.groups.rows,
         )
+
+
+def _unlinked(release: Release) -> Release:
+    """The same without what stands side by side, kept with the release; its estimator is made once.
+
+    Which of the values of its group is a row's own says no more of whoever looks for a person.
+    """
+    if not release.traits.sensitive_in_rows or not release.manifest.parameters.linked:
+        return release
+    kept = vars(release)
+    if "_unlinked" not in kept:
+        parameters = release.manifest.parameters.model_copy(update={"linked": False})
+        manifest = release.manifest.model_copy(update={"parameters": parameters})
+        kept["_unlinked"] = Release(manifest, release.tables)
+    unlinked: Release = kept["_unlinked"]
+    return unlinked
+
+
+class Entries(NamedTuple):
+    """The values that groups hold: the group, the code and the rows of each, in order of groups."""
+
+    group: Ints
+    code: npt.NDArray[np.integer]
+    rows: Reals
+
+    def merged(self) -> Entries:
+        """The same with one entry for each value of a group, in order of codes; as they are, if none stands twice.
+
+        >>> two = Entries(np.array([0, 0, 1]), np.array([3, 3, 2]), np.array([1.0, 4.0, 2.0]))
+        >>> [part.tolist() for part in two.merged()]
+        [[0, 1], [3, 2], [5.0, 2.0]]
+        """
+        width = int(self.code.max(initial=0)) + 1
+        packed = self.group * width + self.code
+        different = different_numbers(packed)
+        if different.size == packed.size:
+            return self
+        rows = np.bincount(np.searchsorted(different, packed), self.rows, different.size)
+        group, code = np.divmod(different, width)
+        return Entries(group, code, np.asarray(rows, np.float64))
 
 
 def _shown_columns(release: Release) -> pl.DataFrame:
