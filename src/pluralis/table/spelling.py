@@ -22,6 +22,7 @@ _BLANK = r"[\s\x{2800}]+"
 _INVISIBLE = r"[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}\x{2D7F}\x{1D159}]"
 
 _NUMBER = r"^[+-]?(?:\p{Nd}+\.?\p{Nd}*|\.\p{Nd}+)(?:[eE][+-]?\p{Nd}+)?$"
+_WORD = "^[a-z]"  # no number or interval of numbers begins like that
 _CODE = r"^[+-]?0\p{Nd}"
 _PLAIN = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,17}[1-9])$"
 _INTERVAL = r"^[\[(] ?([-+]?[.0-9]+(?:e[-+]?[0-9]+)?) ?[,;-] ?([-+]?[.0-9]+(?:e[-+]?[0-9]+)?) ?[\])]$"
@@ -138,7 +139,7 @@ def canonical_values(values: pl.Series, *, fold_case: bool) -> pl.Series:
     """
     texts = values.cast(pl.String)
     texts = texts if values.dtype.is_numeric() else cores(texts, fold_case=fold_case)
-    if not fold_case:
+    if not fold_case or bool(texts.str.contains(_WORD).all()):
         return texts.alias(values.name)
     # NFKC knows other digits, not other signs
     texts = texts.str.replace(r"^[\x{2212}\x{FE63}\x{2010}\x{2011}](\p{Nd}|\.)", "-$1").alias(values.name)
@@ -166,16 +167,17 @@ def said_twice(values: pl.Series, *, fold_case: bool) -> tuple[str, str] | None:
     frame = pl.DataFrame({"text": values.cast(pl.String), "core": canonical_values(values, fold_case=fold_case)})
     if fold_case:
         other = frame["core"].filter(~frame["core"].str.contains(r"^[\x00-\x7f]*$")).unique()
-        for letters in (_CAPITALS, _LOOK_ALIKES):
+        for letters in (_CAPITALS, _LOOK_ALIKES) if other.len() else ():
             alike = pl.Series([_drawn_alike(text, letters) for text in other.to_list()], dtype=pl.String)
             seen = frame.with_columns(pl.col("core").replace(other, alike))
             if (twice := seen.filter(pl.col("core").is_duplicated()).sort("core", "text")).height:
                 return str(twice["text"][0]), str(twice["text"][1])
-        frame = seen
+        frame = seen if other.len() else frame
     twice = frame.filter(pl.col("core").is_duplicated()).sort("core", "text")
     if twice.height:
         return str(twice["text"][0]), str(twice["text"][1])
-    if not fold_case:
+    frame = frame.filter(~pl.col("core").str.contains(_WORD))
+    if not fold_case or frame.is_empty():
         return None
     ends = pl.col("core").str.extract_groups(_INTERVAL).struct.field("1", "2")
     ranges = frame.select("text", "core", ends).with_columns(_real("1"), _real("2"))
