@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 from pluralis import threads
-from pluralis.threads import at_once, beside, by_rows, in_threads
+from pluralis.threads import FEW, at_once, beside, by_rows, in_threads
+
+MANY = FEW
 
 
 @pytest.fixture(params=[1, 2, 4])
@@ -26,16 +28,23 @@ def later(item: int) -> int:
 
 
 def test_results_come_in_order(number: int) -> None:
-    assert in_threads(later, range(5)) == [0, 1, 2, 3, 4]
-    assert in_threads(later, []) == []
-    assert at_once(lambda: later(0), lambda: later(9)) == [0, 9]
+    assert in_threads(later, range(5), MANY) == [0, 1, 2, 3, 4]
+    assert in_threads(later, [], MANY) == []
+    assert at_once(lambda: later(0), lambda: later(9), rows=MANY) == [0, 9]
 
 
 def test_no_more_threads_than_polars_has(number: int) -> None:
-    names = in_threads(lambda item: (later(item), threading.current_thread().name)[1], range(20))
+    names = in_threads(lambda item: (later(item), threading.current_thread().name)[1], range(20), MANY)
     assert len(set(names)) <= number
     if number == 1:
         assert set(names) == {threading.current_thread().name}
+
+
+def test_few_rows_are_worked_on_one_after_the_other(number: int) -> None:
+    here = threading.current_thread().name
+    assert {*in_threads(lambda item: threading.current_thread().name, range(20), FEW - 1)} == {here}
+    with beside(lambda: threading.current_thread().name, FEW - 1) as name:
+        assert name.result() == here
 
 
 def test_of_errors_the_first_is_raised(number: int) -> None:
@@ -44,7 +53,7 @@ def test_of_errors_the_first_is_raised(number: int) -> None:
         raise ValueError(item)
 
     with pytest.raises(ValueError, match=r"^0$"):
-        in_threads(fail, range(3))
+        in_threads(fail, range(3), MANY)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 9, 10, 11, 35])
@@ -60,10 +69,8 @@ def test_every_row_once(rows: int, number: int, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_beside_gives_the_result_or_the_error(number: int) -> None:
-    with beside(lambda: later(3)) as three:
+    with beside(lambda: later(3), MANY) as three:
         four = later(4)
     assert (three.result(), four) == (3, 4)
-    with beside(lambda: 1 // 0) as nothing:
-        pass
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError), beside(lambda: 1 // 0, MANY) as nothing:
         nothing.result()

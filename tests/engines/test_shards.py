@@ -189,7 +189,7 @@ def test_no_group_straddles_blocks_and_the_order_of_work_changes_nothing(monkeyp
     table, method = case.table(), methods()["bsgi"]()
     plans = []
     for order in (1, -1):
-        backward = lambda call, items, order=order: [call(item) for item in list(items)[::order]][::order]  # noqa: E731
+        backward = lambda call, items, rows, order=order: [call(item) for item in list(items)[::order]][::order]  # noqa: E731
         monkeypatch.setattr(memory, "in_threads", backward)
         plans.append(plan_of(method, table, case.policy, DRAW, most=100))
     assert (plans[0].group_of == plans[1].group_of).all()

@@ -123,7 +123,7 @@ def shown_as_they_are(table: Table, policy: Policy, rows: Rows) -> tuple[list[Co
         exact = info.model_copy(update={"exact": True}) if info.role == "quasi" else info
         return exact, column.published(rows)
 
-    both = in_threads(shown, [*table.quasi, *table.named("plain")])
+    both = in_threads(shown, [*table.quasi, *table.named("plain")], rows.size)
     return [info for info, _ in both], [series for _, series in both]
 
 
@@ -228,7 +228,7 @@ def value_rows(columns: Sequence[tuple[Column, Kept]]) -> pl.DataFrame:
         spot += np.int32(before[i])
         return number, spot, count
 
-    parts = in_threads(entries, range(len(columns)))
+    parts = in_threads(entries, range(len(columns)), max(kept.rows.size for _, kept in columns))
     number, spot, count = (np.concatenate(part) for part in zip(*parts, strict=True))
     del parts
     order = stable_order(number, int(number.max(initial=0)) + 1)

@@ -92,7 +92,7 @@ def read_tables(
             counts = _with_counts(pl.DataFrame({"code": codes[-1], "count": alone["count"]}), groups)
         return _Attribute(domain["text"].to_list(), sets, codes[-1], counts)
 
-    read = dict(zip(attributes, in_threads(read_one, attributes), strict=True))
+    read = dict(zip(attributes, in_threads(read_one, attributes, quasi.height), strict=True))
     domains = {name: own.domain for name, own in read.items()}
     sets = {name: own.sets for name, own in read.items()}
     if joint is None:

@@ -111,7 +111,7 @@ def _of_blocks(method: Method, table: Table, policy: Policy, draw: Draw, block_o
             return plan
 
         try:
-            plans = in_threads(planned, range(len(blocks)))
+            plans = in_threads(planned, range(len(blocks)), table.rows)
         except Infeasible:
             return method.plan(table, policy, draw)
     return _side_by_side(table.rows, blocks, plans)

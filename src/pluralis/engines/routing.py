@@ -143,7 +143,7 @@ class Cleaning:
                 return self.spellings[name].spelled(_spelled_out(chunk[name]))
             return _people(chunk[name], self.policy) if name == self.policy.person else chunk[name]
 
-        return pl.DataFrame(in_threads(column_of, self.columns))
+        return pl.DataFrame(in_threads(column_of, self.columns, chunk.height))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +165,8 @@ class Facts:
     def of_rows(cls, chunk: pl.DataFrame, policy: Policy) -> Facts:
         """Of the columns that may be published."""
         numbers, texts = _numbers_and_texts(policy)
-        clean = in_threads(lambda name: _numbers(chunk[name], policy), numbers)
-        counts = in_threads(lambda name: _counted(chunk[name]), texts)
+        clean = in_threads(lambda name: _numbers(chunk[name], policy), numbers, chunk.height)
+        counts = in_threads(lambda name: _counted(chunk[name]), texts, chunk.height)
         long = (own.name for own in clean if own.dtype.is_integer() and (own.abs() >= 2**53).any())
         whole = {own.name: own.dtype.is_integer() for own in clean}
         published = PublishedRows.of_rows(chunk, dict(zip(numbers, clean, strict=True)), policy)

@@ -226,7 +226,7 @@ def _measured(release: Release, original: pl.DataFrame, population: int | None) 
     total = published + suppressed
     without_group = _without_group(parts[0], release.tables[parts[0].name])
     require_rows(original.height, published, suppressed)
-    with beside(lambda: reidentification_risk(release, original, population=population)) as risk:
+    with beside(lambda: reidentification_risk(release, original, population=population), original.height) as risk:
         by_attribute, distributions = _shown(release, parts, original)
         kl = kl_divergence(release, original)
     generalized = any(not column.exact for info in parts for column in info.named("quasi"))

@@ -204,13 +204,13 @@ def reidentification_risk(
         info, quasi = place
         return class_sizes(release.tables[info.name].select(column.name for column in quasi))
 
-    worst = zip(in_threads(published, tables), (quasi for _, quasi in tables), strict=True)
+    worst = zip(in_threads(published, tables, release.manifest.rows), (quasi for _, quasi in tables), strict=True)
     after, quasi = max(worst, key=lambda one: one[0].size / one[0].sum())
 
     def values_of(column: ColumnInfo) -> pl.Series:
         return original_values(original, column, release.manifest, in_codes=True).alias(column.name)
 
-    before = class_sizes(pl.DataFrame(in_threads(values_of, quasi)))
+    before = class_sizes(pl.DataFrame(in_threads(values_of, quasi, original.height)))
     names = tuple(sorted(column.attribute or column.name for column in quasi))
     return _risk_of(names, Classes.of_sizes(before), Classes.of_sizes(after), population)
 

@@ -34,9 +34,8 @@ def domain_problems(manifest: Manifest, tables: Tables) -> Iterator[str]:
     def problem(place: tuple[TableInfo, ColumnInfo]) -> str | None:
         return _domain_problem(*place, manifest, tables)
 
-    yield from (
-        f"{info.name}: {fault}" for (info, _), fault in zip(columns, in_threads(problem, columns), strict=True) if fault
-    )
+    faults = in_threads(problem, columns, manifest.rows)
+    yield from (f"{info.name}: {fault}" for (info, _), fault in zip(columns, faults, strict=True) if fault)
     listed = listed_values(manifest, tables)
     for name in manifest.parameters.domains:
         if name not in listed:

@@ -222,7 +222,7 @@ def clean(frame: pl.DataFrame | ParquetFile, policy: Policy, whole: WholeTable =
         values = canonical(frame[name], used[name], policy.missing_in(name), remarks[name], in_codes=True)
         return values.cast(pl.Float64) if name in whole.decimals else values
 
-    read = dict(zip(used, in_threads(column_of, used), strict=True))
+    read = dict(zip(used, in_threads(column_of, used, frame.height), strict=True))
     notes += [note for of_column in remarks.values() for note in of_column]
     recoded = recode(
         read, used, notes, folder=policy.folder, levels=lambda level: _wider(frame[level], policy), whole=whole
@@ -295,7 +295,7 @@ def encode_clean(source: Clean, policy: Policy) -> Table:
         values = frame[name].filter(keep) if dropped else frame[name]
         return _encode_column(values, used[name], policy, source.trees.get(name))
 
-    columns = dict(zip(used, in_threads(column_of, used), strict=True))
+    columns = dict(zip(used, in_threads(column_of, used, frame.height), strict=True))
     for column in columns.values():
         _refuse_overlap(column, policy)
     people, names = (None, None) if person is None else _ranks(person.filter(keep) if dropped else person)

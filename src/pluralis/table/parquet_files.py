@@ -213,8 +213,9 @@ class Packed(Mapping[str, pl.DataFrame]):
     """
 
     def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self.packed = dict(zip(tables, in_threads(write_parquet_bytes, tables.values()), strict=True))
         self.rows = {name: table.height for name, table in tables.items()}
+        most = max(self.rows.values(), default=0)
+        self.packed = dict(zip(tables, in_threads(write_parquet_bytes, tables.values(), most), strict=True))
         self._unpacked: dict[str, pl.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pl.DataFrame:

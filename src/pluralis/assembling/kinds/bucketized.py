@@ -35,7 +35,7 @@ def tables(plan: BucketizedPlan, table: Table, policy: Policy, draw: Draw) -> li
             return linked_counts("sensitive", table.sensitive, policy, kept)
         return unlinked_counts("sensitive", table.sensitive, kept)
 
-    return at_once(lambda: quasi_rows(table, policy, kept), sensitive)
+    return at_once(lambda: quasi_rows(table, policy, kept), sensitive, rows=table.rows)
 
 
 def parameters(plan: BucketizedPlan, policy: Policy) -> dict[str, object]:

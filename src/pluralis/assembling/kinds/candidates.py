@@ -50,7 +50,7 @@ def tables(plan: CandidatesPlan, table: Table, policy: Policy, draw: Draw) -> li
 def _shown_sets(sets: npt.NDArray[np.int32], rows: Rows, members: pl.Series) -> pl.Series:
     """The sets of some rows as lists of members."""
     shape = rows.size, sets.shape[1]
-    parts = in_threads(lambda some: members.gather(sets[rows[some]].ravel()), row_blocks(rows.size))
+    parts = in_threads(lambda some: members.gather(sets[rows[some]].ravel()), row_blocks(rows.size), rows.size)
     return pl.concat(parts, rechunk=True).reshape(shape).arr.to_list()
 
 

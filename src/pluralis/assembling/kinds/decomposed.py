@@ -50,7 +50,9 @@ _NONE = np.empty((0, 2), np.int64)
 
 def tables(plan: DecomposedPlan, table: Table, policy: Policy, draw: Draw) -> list[Part]:
     kept = kept_rows(plan.group_of, draw)
-    values = value_rows(in_threads(lambda column: _with_added(plan, column, kept), table.sensitive)).drop("count")
+    values = value_rows(in_threads(lambda column: _with_added(plan, column, kept), table.sensitive, table.rows)).drop(
+        "count"
+    )
     parts = [quasi_rows(table, policy, kept), Part("values", (GROUP_COLUMN, ATTRIBUTE_COLUMN, VALUE_COLUMN), values)]
     if plan.sensitive_table == "joint":
         parts.append(_joint(table, policy, kept))
@@ -112,7 +114,7 @@ def breaks(plan: DecomposedPlan, table: Table) -> Iterator[str]:
         order = stable_order(plan.group_of + 1, plan.groups + 1)[plan.suppressed :]
         primary = table[plan.primary] if plan.sensitive_table == "joint" and plan.primary else None
         groups = plan.group_of[order]
-        shares = in_threads(lambda column: _best_guess(plan, column, primary, order, groups), others)
+        shares = in_threads(lambda column: _best_guess(plan, column, primary, order, groups), others, table.rows)
         share, name = max(zip(shares, (column.name for column in others), strict=True))
         yield (
             f"skewness: a set does not say how common its values are; whoever weighs the set of a group by the "
