@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":  # one worker has one thread, others have all; before Polars is there
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+if "PYTEST_XDIST_WORKER" in os.environ and "PLURALIS_LONG" not in os.environ:  # before Polars is there
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # a core for each worker; numbers of threads have their own test
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -96,7 +96,7 @@ def released(kind: str, seed: int) -> Release:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8)
+@settings(max_examples=tries(15))
 @given(seed=st.integers(0, 2**32), table=st.integers(0, 2))
 def test_a_sum_over_the_view_is_the_count(kind: str, seed: int, table: int) -> None:
     """Whatever is asked, and whatever other attributes the view has."""

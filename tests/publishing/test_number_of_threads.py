@@ -17,7 +17,7 @@ import pluralis as pls
 from pluralis.release.strict_parquet import layout_of
 from pluralis.table.parquet_files import write_parquet_bytes
 
-QUICK, SLOW = 150_000, 9_000  # those of few rows are attacked as well
+QUICK, SLOW = 60_000, 9_000  # those of few rows are attacked as well
 QUASI = {
     "age": {"role": "quasi", "type": "number"},
     "gender": {"role": "quasi"},

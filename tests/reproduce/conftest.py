@@ -7,7 +7,7 @@ import pytest
 from reproduce.quick import Quick, run_quickly
 from support.effort import LONG
 
-LONGEST = {"bsgi", "decomposition"}  # half a minute of a core each; tests/paper has their golden numbers, too
+LONGEST = {"bsgi", "decomposition", "sloms"}  # half a minute of a core each; tests/paper has their golden numbers, too
 
 
 @pytest.fixture(scope="module")
