@@ -4,8 +4,8 @@ Each measurement runs in a process of its own, on all cores, with the allocator 
 publishes 5,000 rows, so that all libraries and kernels are loaded; what is resident then is the base. *Beyond* is (most
 that was resident afterwards - base) / table, the table as Arrow buffers with all its columns. The rule is: at most 4 at
 300,000 rows, 3 at a million. *Attacked* is the same with the attacks of publication, which are run unless whoever
-publishes says `--no-attack`; the rule is the same. The page `docs/memory.md` is written from it. Measurements run side
-by side: what a process holds does not depend on others.
+publishes says `--no-attack`; the rule is the same. The page `docs/memory.md` is written from it. Measurements run one
+after the other: on a busy machine what is freed is given back later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +30,6 @@ SMALL = 5_000
 NAMES = [name for name, run in RUNS.items() if run.variant == "hardened"]
 BY_LIBRARY = ("bsgi", "anatomy", "randomized-addition, 50 values")  # also measured as a library, at BY_ROWS rows
 BY_ROWS = 300_000
-SIDE_BY_SIDE = 4  # measurements
 
 
 class Measurement(NamedTuple):
@@ -101,8 +99,7 @@ def main() -> None:
     for one in every:
         if not one.path.exists():
             make_table(one.rows, one.path, jobs="job" in RUNS[one.name].sensitive)
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        figures = dict(zip(every, pool.map(in_process, every), strict=True))
+    figures = {one: in_process(one) for one in every}
     sizes = {path: pl.read_parquet(path).to_arrow().nbytes / 2**20 for path in {one.path for one in every}}
     beyond = {one: (own["peak"] - own["base"]) / sizes[one.path] for one, own in figures.items()}
     lines = []

@@ -26,8 +26,9 @@ from pluralis.errors import PluralisError
 BASE = 400 << 20  # bytes that a worker holds without a table
 ROOM = 0.8  # the share of free memory to use
 ONE_CORE = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later
-ALLOCATOR = ("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
+# Polars reads this when it is loaded: its allocator then gives back what is freed after 50 ms, not much later, and
+# all threads share what it keeps
+ALLOCATOR = ("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0,narenas:1")
 # the same of the allocator of C, from 1 MiB on: after many parts a worker holds no more than after the first
 FREEING = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "1048576", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 _START = (
