@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import ranges, row_numbers, shared_codes
+from pluralis.attacks.adversary.candidate_rows import places_in_order, ranges, row_numbers, shared_codes
 from pluralis.attacks.adversary.knowledge import commonest_share, quasi_identifiers, row_bound
 from pluralis.attacks.adversary.posterior import CELLS, Guesses, Posterior, SomePosteriors, guess_likeliest
 from pluralis.attacks.adversary.published_values import (
@@ -138,11 +138,14 @@ class Pairs:
         packed *= width
         packed += other.line_of
         packed += 1
-        different, rows = np.unique(packed, return_counts=True)
+        place = places_in_order(packed)
+        rows = np.bincount(place)
+        different = np.empty(rows.size, np.int64)
+        different[place] = packed
         group, line = np.divmod(different, width)
         known = line > 0
         number = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
-        line_of = number[np.searchsorted(different, packed)]
+        line_of = number[place]
         of_known = [some[known].astype(np.int32) for some in (group, line - 1, rows)]
         return cls(one, other, of_known[0], of_known[1], of_known[2], line_of)
 

@@ -20,7 +20,7 @@ from pluralis.auditing import label_boxes as boxes
 from pluralis.kernels.cover import boxes_around, fill_bins
 from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import original_values
-from pluralis.table.dictionaries import dictionary_encode, different_numbers, is_text
+from pluralis.table.dictionaries import dictionary_encode, is_text
 from pluralis.table.spelling import cores
 
 BOX, CLASS = "\0box", "\0class"
@@ -169,7 +169,13 @@ def places_in_order(numbers: Ints) -> Codes:
     >>> places_in_order(np.array([70, -1, 70])).tolist()
     [1, 0, 1]
     """
-    return np.searchsorted(different_numbers(numbers), numbers).astype(np.int32)
+    order = np.argsort(numbers)
+    ordered = numbers[order]
+    place = np.zeros(numbers.size, np.int32)
+    np.cumsum(ordered[1:] != ordered[:-1], out=place[1:])
+    places = np.empty(numbers.size, np.int32)
+    places[order] = place
+    return places
 
 
 def ranges(begin: Ints, width: Ints) -> Ints:

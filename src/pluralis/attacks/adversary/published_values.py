@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from pluralis.attacks.adversary.candidate_rows import places_in_order
 from pluralis.attacks.adversary.group_values import entry_groups, group_blocks, person_table, value_series
 from pluralis.estimate import estimator_of
 from pluralis.estimate.group_counts import CodedColumns
@@ -25,7 +26,7 @@ from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import comparable, original_values
 from pluralis.release.release import Release
 from pluralis.release.subtables import ROWS, subtables
-from pluralis.table.dictionaries import different_numbers, different_values
+from pluralis.table.dictionaries import different_values
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -188,10 +189,12 @@ class Entries(NamedTuple):
         """
         width = int(self.code.max(initial=0)) + 1
         packed = self.group * width + self.code
-        different = different_numbers(packed)
-        if different.size == packed.size:
+        place = places_in_order(packed)
+        rows = np.bincount(place, self.rows)
+        if rows.size == packed.size:
             return self
-        rows = np.bincount(np.searchsorted(different, packed), self.rows, different.size)
+        different = np.empty(rows.size, np.int64)
+        different[place] = packed
         group, code = np.divmod(different, width)
         return Entries(group, code, np.asarray(rows, np.float64))
 
