@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import places_in_order, ranges, row_numbers, shared_codes
+from pluralis.attacks.adversary.candidate_rows import ranges, row_numbers, shared_codes
 from pluralis.attacks.adversary.knowledge import commonest_share, quasi_identifiers, row_bound
 from pluralis.attacks.adversary.posterior import CELLS, Guesses, Posterior, SomePosteriors, guess_likeliest
 from pluralis.attacks.adversary.published_values import (
@@ -52,7 +52,7 @@ from pluralis.estimate import estimator_of
 from pluralis.estimate.kinds.candidates import Candidates
 from pluralis.kernels.association import Side, learn_pairs, weigh_by_other, weigh_pairs
 from pluralis.release.release import Release
-from pluralis.table.dictionaries import decode_table
+from pluralis.table.dictionaries import decode_table, different_numbers
 
 STEPS = 200
 STABLE = 1e-5  # by which the log likelihood of a row grows in the last step
@@ -138,10 +138,8 @@ class Pairs:
         packed *= width
         packed += other.line_of
         packed += 1
-        place = places_in_order(packed)
+        different, place = different_numbers(packed)
         rows = np.bincount(place)
-        different = np.empty(rows.size, np.int64)
-        different[place] = packed
         group, line = np.divmod(different, width)
         known = line > 0
         number = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)

@@ -121,7 +121,7 @@ def block(
 
 def number_groups(rows: CodedColumns, group: pl.Series, entries: Sequence[pl.Series]) -> tuple[Groups, list[Ints]]:
     """Groups numbered from 0 as published groups are in order; rows without one get the last, which is theirs alone."""
-    known = different_numbers(group.drop_nulls().to_numpy())
+    known, _ = different_numbers(group.drop_nulls().to_numpy())
     of_row = np.searchsorted(known, group.fill_null(int(known[-1]) + 1 if known.size else 0).to_numpy())
     of_entries = []
     for groups in entries:

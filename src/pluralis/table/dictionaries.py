@@ -83,14 +83,22 @@ def different_values(values: pl.Series) -> tuple[pl.Series, Places]:
     return different.filter(pl.Series(used)), (np.cumsum(used, dtype=np.int32) - 1)[place]
 
 
-def different_numbers(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
-    """The different numbers in order, by sorting: `np.unique` may put each into a hash table, in pieces of its own.
+def different_numbers(numbers: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.int32]]:
+    """The different numbers in order, and the place of each number among them.
 
-    >>> different_numbers(np.array([70, -1, 70])).tolist()
-    [-1, 70]
+    By sorting places: `np.unique` puts each into a hash table, or looks for the place of each among all.
+
+    >>> different, places = different_numbers(np.array([70, -1, 70]))
+    >>> different.tolist(), places.tolist()
+    ([-1, 70], [1, 0, 1])
     """
-    ordered = np.sort(numbers)
-    return np.concatenate([ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]])
+    order = np.argsort(numbers)
+    ordered = numbers[order]
+    new = np.ones(numbers.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    places = np.empty(numbers.size, np.int32)
+    places[order] = np.cumsum(new, dtype=np.int32) - 1
+    return ordered[new], places
 
 
 def decode(values: pl.Series) -> pl.Series:

@@ -20,7 +20,7 @@ from pluralis.auditing import label_boxes as boxes
 from pluralis.kernels.cover import boxes_around, fill_bins
 from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import original_values
-from pluralis.table.dictionaries import dictionary_encode, is_text
+from pluralis.table.dictionaries import dictionary_encode, different_numbers, is_text
 from pluralis.table.spelling import cores
 
 BOX, CLASS = "\0box", "\0class"
@@ -155,27 +155,12 @@ def row_numbers(columns: Iterable[npt.NDArray[np.integer]], rows: int) -> Codes:
     for column in columns:
         size = int(column.max(initial=0)) + 1
         if most >= 2**62 // size:
-            packed = places_in_order(packed).astype(np.int64)
+            packed = different_numbers(packed)[1].astype(np.int64)
             most = int(packed.max(initial=0))
         packed *= size
         packed += column
         most = int(packed.max(initial=0))
-    return places_in_order(packed)
-
-
-def places_in_order(numbers: Ints) -> Codes:
-    """The place of each number among the different ones.
-
-    >>> places_in_order(np.array([70, -1, 70])).tolist()
-    [1, 0, 1]
-    """
-    order = np.argsort(numbers)
-    ordered = numbers[order]
-    place = np.zeros(numbers.size, np.int32)
-    np.cumsum(ordered[1:] != ordered[:-1], out=place[1:])
-    places = np.empty(numbers.size, np.int32)
-    places[order] = place
-    return places
+    return different_numbers(packed)[1]
 
 
 def ranges(begin: Ints, width: Ints) -> Ints:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from pluralis.attacks.adversary.candidate_rows import places_in_order
 from pluralis.attacks.adversary.group_values import entry_groups, group_blocks, person_table, value_series
 from pluralis.estimate import estimator_of
 from pluralis.estimate.group_counts import CodedColumns
@@ -26,7 +25,7 @@ from pluralis.release.manifest import ColumnInfo, Manifest
 from pluralis.release.original import comparable, original_values
 from pluralis.release.release import Release
 from pluralis.release.subtables import ROWS, subtables
-from pluralis.table.dictionaries import different_values
+from pluralis.table.dictionaries import different_numbers, different_values
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -189,12 +188,10 @@ class Entries(NamedTuple):
         """
         width = int(self.code.max(initial=0)) + 1
         packed = self.group * width + self.code
-        place = places_in_order(packed)
-        rows = np.bincount(place, self.rows)
-        if rows.size == packed.size:
+        different, place = different_numbers(packed)
+        if different.size == packed.size:
             return self
-        different = np.empty(rows.size, np.int64)
-        different[place] = packed
+        rows = np.bincount(place, self.rows)
         group, code = np.divmod(different, width)
         return Entries(group, code, np.asarray(rows, np.float64))
 
